@@ -111,7 +111,7 @@ impl<R: Runner> App<R> {
 
     /// Returns the metrics as text.
     pub(crate) async fn metrics_text(&self) -> String {
-        let (products, bytes) = self.products.size().await;
+        let (products, products_memory) = self.products.size().await;
         let snapshot = Snapshot {
             load: self.runner.load(),
             live_load: self.runner.live_load(),
@@ -124,7 +124,7 @@ impl<R: Runner> App<R> {
             ]
             .map(|(answers, memory)| (answers, memory.held(), memory.limit())),
             products,
-            products_memory: (bytes, self.products.capacity()),
+            products_memory,
             shared: [
                 self.execution.shared_limits(),
                 self.products.shared_state(),
@@ -144,8 +144,10 @@ impl<R: Runner> App<R> {
         let RequestContext { head, route, path, .. } = request;
         let parameter = route.parameter(path).unwrap_or_default();
         Ok(match route.endpoint {
-            Endpoint::Products => self.products.collection(request).await,
-            Endpoint::Product => self.products.single(parameter, request).await,
+            Endpoint::Products => self.products.answer(None, request).await,
+            Endpoint::Product => {
+                self.products.answer(Some(parameter), request).await
+            }
             // Its state is large, and other requests need not carry it along.
             Endpoint::Compile => {
                 Box::pin(self.execution.answer(Form::Compile, request)).await?

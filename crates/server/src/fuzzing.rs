@@ -86,7 +86,7 @@ pub fn text(body: &[u8]) -> Option<String> {
 /// Returns the name and the price of a product's body, and the answer to a PUT
 /// of it.
 pub fn product(body: &[u8]) -> Option<(String, f64, Bytes)> {
-    crate::products::accepted(&Bytes::copy_from_slice(body))
+    crate::products::accepted(body)
 }
 
 /// The heads of a connection's requests, as they are checked before an answer.

@@ -63,7 +63,8 @@ pub(crate) enum BodyError {
     TooSlow,
     #[error("too many large requests at once")]
     Busy,
-    /// It is cut short, or its pieces are malformed: no JSON.
+    /// It is cut short, its pieces are malformed, or it is not the JSON that the
+    /// route takes.
     #[error("invalid JSON body")]
     Broken,
 }

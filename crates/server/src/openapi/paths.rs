@@ -134,9 +134,10 @@ fn readiness(schemas: &mut SchemaGenerator) -> Vec<Operation> {
 
 fn collection(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let body = schema::<NewProduct>(schemas);
-    let list = json!({ "type": "array", "items": schema::<Product>(schemas) });
+    let list =
+        json!({ "type": "array", "items": schema::<Product<'_>>(schemas) });
     let created = Response::new(201, "The product, with its new id.")
-        .json(schema::<Product>(schemas));
+        .json(schema::<Product<'_>>(schemas));
     let mut post = vec![created];
     post.extend(product_body_failures(schemas));
     vec![
@@ -161,7 +162,7 @@ fn collection(schemas: &mut SchemaGenerator) -> Vec<Operation> {
 }
 
 fn single(schemas: &mut SchemaGenerator) -> Vec<Operation> {
-    let product = schema::<Product>(schemas);
+    let product = schema::<Product<'_>>(schemas);
     let body = schema::<Option<ProductFields>>(schemas);
     let mut found = |status, description| {
         vec![

@@ -5,7 +5,11 @@ use http::header::RETRY_AFTER;
 
 use crate::http::{
     ANSWERS_OVER_LIMIT, Answer, BodyError, answer_memory_full, failure,
+    method_not_allowed,
 };
+
+/// A result of a part of a request for products.
+pub(super) type Result<T> = std::result::Result<T, ProductError>;
 
 /// Why a request for products failed. If a shared catalogue reports it, an earlier
 /// try of the request may have been done.
@@ -13,10 +17,11 @@ use crate::http::{
 pub(super) enum ProductError {
     #[error("invalid product id")]
     InvalidId,
+    /// The path, and its methods.
+    #[error("method not allowed on {0}")]
+    Method(&'static str, &'static str),
     #[error(transparent)]
     Body(#[from] BodyError),
-    #[error("invalid JSON body")]
-    InvalidJson,
     #[error("name is required and price must be non-negative")]
     NotAcceptable,
     /// No page of another site may change products. A browser sends a preflight
@@ -40,11 +45,14 @@ pub(super) enum ProductError {
 impl From<ProductError> for Answer {
     fn from(error: ProductError) -> Self {
         let status = match error {
+            ProductError::Method(path, allow) => {
+                return method_not_allowed(path, allow);
+            }
             ProductError::Body(error) => return error.into(),
             ProductError::AnswerMemoryFull => return answer_memory_full(),
-            ProductError::InvalidId
-            | ProductError::InvalidJson
-            | ProductError::NotAcceptable => StatusCode::BAD_REQUEST,
+            ProductError::InvalidId | ProductError::NotAcceptable => {
+                StatusCode::BAD_REQUEST
+            }
             ProductError::CrossSite => StatusCode::FORBIDDEN,
             ProductError::NotFound => StatusCode::NOT_FOUND,
             ProductError::Full => StatusCode::INSUFFICIENT_STORAGE,

@@ -5,42 +5,29 @@ mod product;
 mod shared;
 mod store;
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::request::Parts;
 use http::{Method, StatusCode};
-use sandpiper_shared::LinkState;
-use tokio::sync::Mutex;
+use sandpiper_shared::{Catalogue, LinkState};
 
 use crate::http::{
-    Answer, AnswerMemory, Proxies, RequestContext, is_cross_site, json,
-    json_text, method_not_allowed, no_content,
+    Answer, AnswerMemory, BodyError, Proxies, RequestContext, is_cross_site,
+    json, no_content,
 };
 
-use error::ProductError;
+use error::{ProductError, Result};
 pub(crate) use product::{NewProduct, Product, ProductFields};
-use shared::SharedStore;
+use shared::SharedCatalogue;
 use store::Store;
 
 /// The routes `/products` and `/products/{id}`.
 #[derive(Debug)]
 pub(crate) struct Products {
-    backend: Backend,
+    /// All products, or the mirror of those that are shared.
+    store: Store,
+    shared: Option<SharedCatalogue>,
     proxies: Arc<Proxies>,
-    /// Maximum bytes that the products may use.
-    capacity: u64,
-    /// Counts large products and lists.
-    memory: AnswerMemory,
-}
-
-#[derive(Debug)]
-enum Backend {
-    /// Locked also while a list of all is made, which takes 0.1 s for a million
-    /// products. Waiting for it blocks no thread.
-    Own(Mutex<Store>),
-    Shared(SharedStore),
 }
 
 /// A valid request.
@@ -60,104 +47,43 @@ impl Products {
     pub(crate) fn new(
         capacity: u64,
         answers: u64,
-        shared: Option<sandpiper_shared::Catalogue>,
+        shared: Option<Catalogue>,
         proxies: Arc<Proxies>,
     ) -> Self {
         // Answers share the bytes of the store, which therefore count once.
         let memory = AnswerMemory::new(capacity.saturating_add(answers));
-        let counted = memory.clone();
-        let backend = match shared {
-            None => Backend::Own(Mutex::new(Store::new(capacity, counted))),
-            Some(shared) => {
-                Backend::Shared(SharedStore::new(shared, capacity, counted))
-            }
-        };
-        Self { backend, proxies, capacity, memory }
+        let store = Store::new(capacity, memory);
+        Self { store, shared: shared.map(SharedCatalogue::new), proxies }
     }
 
     /// Returns the memory of large products and lists.
     pub(crate) fn memory(&self) -> &AnswerMemory {
-        &self.memory
+        &self.store.memory
     }
 
-    /// Returns the number of products and the bytes that they use. Those of a
-    /// shared catalogue are as this process saw them last.
-    pub(crate) async fn size(&self) -> (u64, u64) {
-        let store = match &self.backend {
-            Backend::Own(store) => store,
-            Backend::Shared(shared) => shared.mirror(),
-        };
-        store.lock().await.size()
-    }
-
-    /// Returns the most bytes that the products may use.
-    pub(crate) fn capacity(&self) -> u64 {
-        self.capacity
+    /// Returns the number of products, and the bytes that they use and may use.
+    /// Those of a shared catalogue are as this process saw them last.
+    pub(crate) async fn size(&self) -> (u64, (u64, u64)) {
+        let (products, used) = self.store.size().await;
+        (products, (used, self.store.capacity))
     }
 
     /// Returns the state of a shared catalogue.
     pub(crate) fn shared_state(&self) -> Option<LinkState> {
-        match &self.backend {
-            Backend::Own(_) => None,
-            Backend::Shared(shared) => Some(shared.state()),
-        }
+        Some(self.shared.as_ref()?.catalogue.link().state())
     }
 
-    /// Answers a request to `/products`.
-    pub(crate) async fn collection(
+    /// Answers a request to `/products`, or to `/products/` followed by
+    /// `segment`.
+    pub(crate) async fn answer(
         &self,
-        mut request: RequestContext<'_>,
+        segment: Option<&[u8]>,
+        request: RequestContext<'_>,
     ) -> Answer {
-        let action = match request.head.method {
-            Method::GET => Ok(Action::List),
-            Method::POST => fields(&mut request).await.and_then(creation),
-            _ => return method_not_allowed("/products", "GET, POST"),
-        };
-        self.answer(request.head, request.peer, action).await
-    }
-
-    /// Answers a request to `/products/` followed by `segment`.
-    pub(crate) async fn single(
-        &self,
-        segment: &[u8],
-        mut request: RequestContext<'_>,
-    ) -> Answer {
-        let Some(id) = id(segment) else {
-            return ProductError::InvalidId.into();
-        };
-        let action = match request.head.method {
-            Method::GET => Ok(Action::Get(id)),
-            Method::PUT => {
-                let fields = fields(&mut request).await;
-                fields.map(|fields| Action::Replace(id, fields))
-            }
-            Method::DELETE => {
-                same_site(request.head).map(|()| Action::Remove(id))
-            }
-            _ => {
-                let allowed = "GET, PUT, DELETE";
-                return method_not_allowed("/products/{id}", allowed);
-            }
-        };
-        self.answer(request.head, request.peer, action).await
-    }
-
-    async fn answer(
-        &self,
-        head: &Parts,
-        peer: IpAddr,
-        action: Result<Action, ProductError>,
-    ) -> Answer {
-        let success = match action {
-            Ok(Action::Create(_)) => StatusCode::CREATED,
-            _ => StatusCode::OK,
-        };
-        let result = match action {
-            Ok(action) => self.execute(head, peer, action).await,
-            Err(error) => Err(error),
-        };
-        match result {
-            Ok(Some(text)) => json(success, text),
+        let is_new = request.head.method == Method::POST;
+        match self.execute(segment, request).await {
+            Ok(Some(text)) if is_new => json(StatusCode::CREATED, text),
+            Ok(Some(text)) => json(StatusCode::OK, text),
             Ok(None) => no_content(),
             Err(error) => error.into(),
         }
@@ -166,65 +92,70 @@ impl Products {
     /// Returns the text of the answer, if it has one.
     async fn execute(
         &self,
-        head: &Parts,
-        peer: IpAddr,
-        action: Action,
-    ) -> Result<Option<Bytes>, ProductError> {
-        match &self.backend {
-            Backend::Own(store) => store.lock().await.execute(action).await,
-            Backend::Shared(shared) => {
-                // The same for each try of a balancer.
-                let id = self.proxies.request_id(peer, &head.headers);
-                // Boxed: requests to the catalogue of this process need not
-                // carry it along.
-                Box::pin(shared.execute(&id.to_string(), action)).await
+        segment: Option<&[u8]>,
+        mut request: RequestContext<'_>,
+    ) -> Result<Option<Bytes>> {
+        let action = action(segment, &mut request).await?;
+        let Some(shared) = &self.shared else {
+            return self.store.execute(action).await;
+        };
+        // The same for each try of a balancer.
+        let headers = &request.head.headers;
+        let id = self.proxies.request_id(request.peer, headers).to_string();
+        // Boxed: requests to the catalogue of this process need not carry it
+        // along.
+        Box::pin(shared.execute(&self.store, &id, action)).await
+    }
+}
+
+/// Checks the path, the method, the site and the body, in this order.
+async fn action(
+    segment: Option<&[u8]>,
+    request: &mut RequestContext<'_>,
+) -> Result<Action> {
+    let head = request.head;
+    let id = segment.map(id).transpose()?;
+    match (&head.method, id) {
+        (&Method::GET, None) => Ok(Action::List),
+        (&Method::GET, Some(id)) => Ok(Action::Get(id)),
+        (&Method::POST, None) | (&Method::PUT | &Method::DELETE, Some(_))
+            if is_cross_site(head) =>
+        {
+            Err(ProductError::CrossSite)
+        }
+        (&Method::DELETE, Some(id)) => Ok(Action::Remove(id)),
+        (&Method::POST, None) | (&Method::PUT, Some(_)) => {
+            let fields = product::parse(&request.body.read().await?);
+            let fields = fields.ok_or(BodyError::Broken)?;
+            match id {
+                Some(id) => Ok(Action::Replace(id, fields)),
+                None if fields.name.is_empty() || fields.price < 0.0 => {
+                    Err(ProductError::NotAcceptable)
+                }
+                None => Ok(Action::Create(fields)),
             }
         }
+        (_, None) => Err(ProductError::Method("/products", "GET, POST")),
+        (_, Some(_)) => {
+            Err(ProductError::Method("/products/{id}", "GET, PUT, DELETE"))
+        }
     }
-}
-
-/// Returns the creation of a product that has a name and no negative price.
-fn creation(fields: ProductFields) -> Result<Action, ProductError> {
-    if fields.name.is_empty() || fields.price < 0.0 {
-        return Err(ProductError::NotAcceptable);
-    }
-    Ok(Action::Create(fields))
-}
-
-/// Returns the fields that a request of this site has in its body.
-async fn fields(
-    request: &mut RequestContext<'_>,
-) -> Result<ProductFields, ProductError> {
-    same_site(request.head)?;
-    parsed(&request.body.read().await?)
-}
-
-/// Returns an error if a page of another site sent the request.
-fn same_site(head: &Parts) -> Result<(), ProductError> {
-    if is_cross_site(head) {
-        return Err(ProductError::CrossSite);
-    }
-    Ok(())
-}
-
-fn parsed(body: &Bytes) -> Result<ProductFields, ProductError> {
-    let fields = json_text(body).and_then(|text| product::parse(&text));
-    fields.ok_or(ProductError::InvalidJson)
 }
 
 /// For fuzzing: the name and the price of a body that is accepted, and the
 /// JSON that answers a PUT of it to product 1.
 #[cfg(feature = "fuzzing")]
-pub(crate) fn accepted(body: &Bytes) -> Option<(String, f64, Bytes)> {
-    let product = parsed(body).ok()?;
+pub(crate) fn accepted(body: &[u8]) -> Option<(String, f64, Bytes)> {
+    let product = product::parse(body)?;
     let answer = product::text(1, &product).into();
     Some((product.name, product.price, answer))
 }
 
 /// An optional sign and ASCII digits that fit 64 bits, which is what Rust
 /// takes.
-fn id(segment: &[u8]) -> Option<i64> {
-    std::str::from_utf8(segment).ok()?.parse().ok()
+fn id(segment: &[u8]) -> Result<i64> {
+    let text = std::str::from_utf8(segment).unwrap_or_default();
+    text.parse().map_err(|_| ProductError::InvalidId)
 }
 
 #[cfg(test)]
@@ -234,7 +165,7 @@ mod tests {
     #[test]
     fn ids_are_signed_64_bit_integers() {
         let check = |segment: &str, expected: Option<i64>| {
-            assert_eq!(id(segment.as_bytes()), expected, "{segment}");
+            assert_eq!(id(segment.as_bytes()).ok(), expected, "{segment}");
         };
         check("1", Some(1));
         check("007", Some(7));
@@ -264,6 +195,6 @@ mod tests {
         ] {
             check(segment, None);
         }
-        assert_eq!(id(b"\xff"), None);
+        assert_eq!(id(b"\xff"), Err(ProductError::InvalidId));
     }
 }

@@ -1,10 +1,11 @@
 //! A product as JSON: the fields that a client sends, and the text it gets back.
 
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::http::json_fields;
+use crate::http::{json_fields, json_text};
 
 /// The fields that a client sets. A missing field has its default.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema)]
@@ -28,52 +29,53 @@ pub(crate) struct NewProduct {
 }
 
 /// A product in an answer.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "describes the texts of products")]
-pub(crate) struct Product {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Product<'a> {
     /// Never used twice.
     id: i64,
-    name: String,
-    price: f64,
+    name: &'a str,
+    #[schemars(with = "f64")]
+    price: Box<RawValue>,
 }
 
 /// Reads a body: a JSON object, or `null`, which stands for an empty one.
 /// Returns `None` for anything else.
-pub(super) fn parse(text: &str) -> Option<ProductFields> {
+pub(super) fn parse(body: &[u8]) -> Option<ProductFields> {
+    let text = json_text(body)?;
     // The white space of JSON.
     if text.trim_matches([' ', '\t', '\n', '\r']) == "null" {
         return Some(ProductFields::default());
     }
-    let [name, price] = json_fields(text, ["name", "price"])?;
+    let [name, price] = json_fields(&text, ["name", "price"])?;
     Some(ProductFields { name: last(&name)?, price: last(&price)? })
 }
 
 /// Returns a product as JSON text.
 pub(super) fn text(id: i64, fields: &ProductFields) -> Vec<u8> {
-    format!(r#"{{"id":{id}{}"#, text_behind_id(fields)).into_bytes()
+    let name = &fields.name;
+    // A number is JSON, and neither it nor a string can fail to be written.
+    let price = RawValue::from_string(price_text(fields.price));
+    let product = Product { id, name, price: price.unwrap_or_default() };
+    serde_json::to_vec(&product).unwrap_or_default()
 }
 
 /// Returns the JSON text of a product behind its id.
-pub(super) fn text_behind_id(fields: &ProductFields) -> String {
-    // A string cannot fail to be written.
-    let name = serde_json::to_string(&fields.name).unwrap_or_default();
-    format!(r#","name":{name},"price":{}}}"#, price_text(fields.price))
+pub(super) fn text_behind_id(fields: &ProductFields) -> Vec<u8> {
+    text(0, fields).split_off(r#"{"id":0"#.len())
 }
 
 /// Returns whether this is the JSON text that [`text`] makes of a product.
 pub(super) fn is_text_of(id: i64, found: &[u8]) -> bool {
-    let fields = std::str::from_utf8(found).ok().and_then(parse);
-    fields.is_some_and(|fields| text(id, &fields) == found)
+    parse(found).is_some_and(|fields| text(id, &fields) == found)
 }
 
 /// Returns the last of the values that a key has, or the default if there is
 /// none or it is `null`. Each value must have the right type.
 fn last<T: Default + DeserializeOwned>(values: &[&RawValue]) -> Option<T> {
-    let mut last = None;
-    for value in values {
-        last = serde_json::from_str::<Option<T>>(value.get()).ok()?;
-    }
-    Some(last.unwrap_or_default())
+    values.iter().try_fold(T::default(), |_, value| {
+        let value: Option<T> = serde_json::from_str(value.get()).ok()?;
+        Some(value.unwrap_or_default())
+    })
 }
 
 /// Returns the shortest number that reads back as `price`. Only numbers below
@@ -146,17 +148,17 @@ mod tests {
         check(1, "", false);
         assert!(!is_text_of(1, b"\xff"));
         let fields = ProductFields { name: "a".to_owned(), price: 1.5 };
-        let text = format!(r#"{{"id":-7{}"#, text_behind_id(&fields));
-        assert!(is_text_of(-7, text.as_bytes()));
+        let text = [br#"{"id":-7"#, &text_behind_id(&fields)[..]].concat();
+        assert!(is_text_of(-7, &text));
     }
 
     fn check(text: &str, name: &str, price: f64) {
         let expected = ProductFields { name: name.to_owned(), price };
-        assert_eq!(parse(text), Some(expected), "{text:.80}");
+        assert_eq!(parse(text.as_bytes()), Some(expected), "{text:.80}");
     }
 
     fn check_invalid(text: &str) {
-        assert_eq!(parse(text), None, "{text:.80}");
+        assert_eq!(parse(text.as_bytes()), None, "{text:.80}");
     }
 
     #[test]

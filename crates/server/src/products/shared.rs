@@ -1,21 +1,17 @@
 //! The products that several Sandpipers share, as one of them sees them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use sandpiper_shared as shared;
-use shared::{Changes, Cursor, LinkState};
+use sandpiper_shared::{Catalogue, CatalogueError, Cursor, Replaced};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 use tracing::error;
 
-use crate::http::AnswerMemory;
-
 use super::Action;
-use super::error::ProductError;
+use super::error::{ProductError, Result};
 use super::product;
-use super::store::{Store, counted};
+use super::store::{Rows, Store, counted};
 
 /// The longest time for a list, all its batches together.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,89 +21,57 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 /// which is first brought up to date: to send all products for each list would
 /// block the catalogue for everybody.
 #[derive(Debug)]
-pub(super) struct SharedStore {
-    catalogue: shared::Catalogue,
-    /// Maximum bytes that the products may use.
-    capacity: u64,
-    /// The products of the catalogue, as they were at `progress`.
-    mirror: Mutex<Store>,
-    /// Counts large texts.
-    memory: AnswerMemory,
+pub(super) struct SharedCatalogue {
+    pub(super) catalogue: Catalogue,
     /// Locked while the mirror is brought up to date, and while a list is made
     /// of it: only between two updates it is the catalogue of one moment.
     progress: Mutex<Progress>,
-    /// Counts lists that were asked for and updates that began.
-    arrivals: AtomicU64,
-    /// Shorter in tests.
-    list_timeout: Duration,
 }
 
 /// How far the mirror is.
 #[derive(Debug, Default)]
 struct Progress {
     cursor: Cursor,
-    /// The number at which the last update began, and its end. `None` if there
-    /// was none, or its client left amid it.
-    last: Option<(u64, Result<(), ProductError>)>,
+    /// The begin of the last update, and its end. `None` if there was none, or
+    /// its client left amid it.
+    last: Option<(Instant, Result<()>)>,
 }
 
-impl SharedStore {
-    /// Returns a catalogue of `capacity` bytes, whose large texts `memory`
-    /// counts.
-    pub(super) fn new(
-        catalogue: shared::Catalogue,
-        capacity: u64,
-        memory: AnswerMemory,
-    ) -> Self {
-        // The catalogue has checked its own bound. Amid an update the mirror can
-        // have products of before beside those of now.
-        let twice = capacity.saturating_mul(2);
-        Self {
-            catalogue,
-            capacity,
-            mirror: Mutex::new(Store::new(twice, memory.clone())),
-            memory,
-            progress: Mutex::default(),
-            arrivals: AtomicU64::default(),
-            list_timeout: LIST_TIMEOUT,
-        }
-    }
-
-    /// Returns the products that were there at the last update.
-    pub(super) fn mirror(&self) -> &Mutex<Store> {
-        &self.mirror
-    }
-
-    /// Returns the state of the connection.
-    pub(super) fn state(&self) -> LinkState {
-        self.catalogue.link().state()
+impl SharedCatalogue {
+    pub(super) fn new(catalogue: Catalogue) -> Self {
+        Self { catalogue, progress: Mutex::default() }
     }
 
     /// Does what a request asks for. Returns the text of its answer, if it has
     /// one. `request` is the same for each try of a balancer.
     pub(super) async fn execute(
         &self,
+        mirror: &Store,
         request: &str,
         action: Action,
-    ) -> Result<Option<Bytes>, ProductError> {
-        let (catalogue, capacity) = (&self.catalogue, self.capacity);
+    ) -> Result<Option<Bytes>> {
+        let (catalogue, capacity) = (&self.catalogue, mirror.capacity);
         let text = match action {
-            Action::List => return self.list().await.map(Some),
+            Action::List => return self.list(mirror, LIST_TIMEOUT).await,
             Action::Create(fields) => {
                 let rest = product::text_behind_id(&fields);
-                let rest = rest.as_bytes();
-                let id = catalogue.create(request, capacity, rest).await?;
+                let id = catalogue.create(request, capacity, &rest).await?;
                 product::text(id.ok_or(ProductError::Full)?, &fields)
             }
-            Action::Get(id) => self.get(id).await?,
+            // Each of these answers has a copy of its own.
+            Action::Get(_) if mirror.memory.is_over_limit() => {
+                return Err(ProductError::AnswerMemoryFull);
+            }
+            Action::Get(id) => {
+                let text = catalogue.get(id).await?;
+                checked(id, text.ok_or(ProductError::NotFound)?)?
+            }
             Action::Replace(id, fields) => {
                 let text = product::text(id, &fields);
                 match catalogue.replace(request, capacity, id, &text).await? {
-                    shared::Replaced::Done => text,
-                    shared::Replaced::NotFound => {
-                        return Err(ProductError::NotFound);
-                    }
-                    shared::Replaced::Full => return Err(ProductError::Full),
+                    Replaced::Done => text,
+                    Replaced::NotFound => return Err(ProductError::NotFound),
+                    Replaced::Full => return Err(ProductError::Full),
                 }
             }
             Action::Remove(id) => {
@@ -117,74 +81,52 @@ impl SharedStore {
                     .ok_or(ProductError::NotFound);
             }
         };
-        Ok(Some(counted(text, &self.memory)))
+        Ok(Some(counted(text, &mirror.memory)))
     }
 
-    async fn get(&self, id: i64) -> Result<Vec<u8>, ProductError> {
-        // Each of these answers has a copy of its own.
-        if self.memory.is_over_limit() {
-            return Err(ProductError::AnswerMemoryFull);
-        }
-        let text = self.catalogue.get(id).await?;
-        let text = text.ok_or(ProductError::NotFound)?;
-        check(id, &text)?;
-        Ok(text)
-    }
-
-    async fn list(&self) -> Result<Bytes, ProductError> {
-        let list = timeout(self.list_timeout, self.updated_list()).await;
-        list.unwrap_or(Err(ProductError::Unreachable))
-    }
-
-    async fn updated_list(&self) -> Result<Bytes, ProductError> {
-        let arrival = self.arrive();
-        let mut progress = self.progress.lock().await;
-        match progress.last {
-            // It began when this list had been asked for, so it is new enough.
-            Some((began, end)) if began > arrival => end?,
-            _ => self.update(&mut progress).await?,
-        }
-        self.mirror.lock().await.list().await
-    }
-
-    fn arrive(&self) -> u64 {
-        self.arrivals.fetch_add(1, Ordering::SeqCst)
-    }
-
-    /// Brings the mirror up to date.
-    async fn update(
+    async fn list(
         &self,
-        progress: &mut Progress,
-    ) -> Result<(), ProductError> {
-        let began = self.arrive();
-        // This holds if the client leaves, too.
-        progress.last = None;
-        let end = self.follow(&mut progress.cursor).await;
-        progress.last = Some((began, end));
-        end
+        mirror: &Store,
+        within: Duration,
+    ) -> Result<Option<Bytes>> {
+        let asked = Instant::now();
+        let list = async {
+            let mut progress = self.progress.lock().await;
+            match progress.last {
+                // It is new enough, since this list had been asked for then.
+                Some((began, end)) if began > asked => end?,
+                _ => {
+                    let began = Instant::now();
+                    // This holds if the client leaves, too.
+                    progress.last = None;
+                    let end = self.follow(mirror, &mut progress.cursor).await;
+                    progress.last = Some((began, end));
+                    end?;
+                }
+            }
+            mirror.execute(Action::List).await
+        };
+        let list = timeout(within, list).await;
+        list.unwrap_or(Err(ProductError::Unreachable))
     }
 
     /// Takes over batches of changes until there are no more. If one fails, or
     /// the time is over, the next call goes on from there.
-    async fn follow(&self, cursor: &mut Cursor) -> Result<(), ProductError> {
+    async fn follow(&self, mirror: &Store, cursor: &mut Cursor) -> Result<()> {
+        // The catalogue has checked its own bound. Amid an update the mirror can
+        // have products of before beside those of now.
+        let capacity = mirror.capacity.saturating_mul(2);
         loop {
-            let batch: Changes = self.catalogue.changes(cursor).await?;
-            for (id, text) in &batch.products {
-                text.as_ref().map_or(Ok(()), |text| check(*id, text))?;
+            let batch = self.catalogue.changes(cursor).await?;
+            let mut rows = mirror.rows.lock().await;
+            if batch.is_anew {
+                *rows = Rows::default();
             }
-            let mut mirror = self.mirror.lock().await;
-            let before = batch.is_anew.then(|| mirror.clear());
             for (id, text) in batch.products {
-                match text {
-                    Some(text) => {
-                        let is_put = mirror.put(id, text);
-                        is_put.map_err(too_large)?;
-                    }
-                    None => _ = mirror.remove(id),
-                }
+                let text = text.map(|text| checked(id, text)).transpose()?;
+                let text = text.map(|text| counted(text, &mirror.memory));
+                rows.put(id, text, capacity).map_err(too_large)?;
             }
-            drop(mirror);
-            drop(before);
             *cursor = batch.cursor;
             if !batch.has_more {
                 return Ok(());
@@ -193,11 +135,11 @@ impl SharedStore {
     }
 }
 
-/// Checks that a text is the one that this version writes of a product. Nothing
-/// else is passed on to clients.
-fn check(id: i64, text: &[u8]) -> Result<(), ProductError> {
-    if product::is_text_of(id, text) {
-        return Ok(());
+/// Returns a text if it is the one that this version writes of a product.
+/// Nothing else is passed on to clients.
+fn checked(id: i64, text: Vec<u8>) -> Result<Vec<u8>> {
+    if product::is_text_of(id, &text) {
+        return Ok(text);
     }
     error!(
         "product {id} of the shared catalogue has a text that this version of \
@@ -215,11 +157,11 @@ fn too_large(_: ProductError) -> ProductError {
     ProductError::Foreign
 }
 
-impl From<shared::CatalogueError> for ProductError {
-    fn from(reason: shared::CatalogueError) -> Self {
+impl From<CatalogueError> for ProductError {
+    fn from(reason: CatalogueError) -> Self {
         match reason {
-            shared::CatalogueError::NoAnswer(_) => Self::Unreachable,
-            shared::CatalogueError::Unexpected(_) => {
+            CatalogueError::NoAnswer(_) => Self::Unreachable,
+            CatalogueError::Unexpected(_) => {
                 error!("{reason}");
                 Self::Foreign
             }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use sandpiper_testkit::Valkey;
 use tokio::time::timeout;
 
+use crate::http::AnswerMemory;
+
 use super::super::ProductFields;
 use super::*;
 
@@ -19,41 +21,42 @@ end)
 ";
 
 /// A node of `capacity` bytes.
-async fn node(valkey: &Valkey, capacity: u64) -> SharedStore {
+async fn node(valkey: &Valkey, capacity: u64) -> (SharedCatalogue, Store) {
     let url = valkey.url("").parse().unwrap();
-    let catalogue = shared::Catalogue::start(url, Arc::new(|_, _| {}));
+    let catalogue = Catalogue::start(url, Arc::new(|_, _| {}));
     timeout(PATIENCE, catalogue.link().until_up()).await.unwrap();
-    SharedStore::new(catalogue, capacity, AnswerMemory::new(u64::MAX))
+    let mirror = Store::new(capacity, AnswerMemory::new(u64::MAX));
+    (SharedCatalogue::new(catalogue), mirror)
 }
 
 #[tokio::test]
 #[ignore = "needs Valkey"]
 async fn a_catalogue_beyond_the_capacity_stays_in_valkey() {
     let valkey = Valkey::start(&[]);
-    let (large, small) =
-        (node(&valkey, 10_000).await, node(&valkey, 1_000).await);
+    let (large, large_mirror) = node(&valkey, 10_000).await;
+    let (small, small_mirror) = node(&valkey, 1_000).await;
     let fields = ProductFields { name: "n".to_owned(), price: 1.0 };
     for request in 0..20 {
         let create = Action::Create(fields.clone());
-        large.execute(&request.to_string(), create).await.unwrap();
+        let request = request.to_string();
+        large.execute(&large_mirror, &request, create).await.unwrap();
     }
-    assert!(large.list().await.is_ok());
-    assert_eq!(small.list().await, Err(ProductError::Foreign));
-    assert!(small.mirror.lock().await.size().1 <= 2_000);
+    assert!(large.list(&large_mirror, PATIENCE).await.is_ok());
+    let list = small.list(&small_mirror, PATIENCE).await;
+    assert_eq!(list, Err(ProductError::Foreign));
+    assert!(small_mirror.size().await.1 <= 2_000);
 }
 
 #[tokio::test]
 #[ignore = "needs Valkey"]
 async fn a_list_ends_in_time() {
     let valkey = Valkey::start(&[]);
-    let store = SharedStore {
-        list_timeout: Duration::from_millis(200),
-        ..node(&valkey, u64::MAX).await
-    };
+    let (store, mirror) = node(&valkey, u64::MAX).await;
     let loaded = valkey.cli(&["FUNCTION", "LOAD", "REPLACE", ENDLESS]);
     assert_eq!(loaded, "sandpiper_catalogue3\n");
     for _ in 0..2 {
-        let list = timeout(PATIENCE, store.list()).await.unwrap();
+        let list = store.list(&mirror, Duration::from_millis(200));
+        let list = timeout(PATIENCE, list).await.unwrap();
         assert_eq!(list, Err(ProductError::Unreachable));
     }
     // It got batches.
