@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sandpiper_engine::{Limits, limits};
+use sandpiper_engine::{Limits, languages, limits};
+use sandpiper_sandbox as sandbox;
 use sandpiper_server::limits as http;
 use sandpiper_testkit::read;
 
@@ -73,6 +74,10 @@ fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes / limits::MIB)
 }
 
+fn bytes(bytes: usize) -> String {
+    format!("{bytes} bytes")
+}
+
 fn kibibytes(bytes: u64) -> String {
     format!("{} KiB", bytes >> 10)
 }
@@ -105,6 +110,17 @@ fn limits_of_runs() -> Vec<(&'static str, String)> {
         ("files that a run returns", limits::MAX_FILES.to_string()),
         ("--artifact-size", mebibytes(limits::FILES_BYTES)),
         ("wall clock of reading these files", seconds(limits::FILES_TIME)),
+        ("files that are listed as skipped", sandbox::MAX_SKIPPED.to_string()),
+        (
+            "sockets that are not Unix sockets, such as those of TCP and UDP",
+            sandbox::MAX_SOCKETS.to_string(),
+        ),
+        ("Unix sockets", sandbox::MAX_UNIX_SOCKETS.to_string()),
+        ("locks of files", sandbox::MAX_LOCKS.to_string()),
+        (
+            "memory that the kernel takes for open files, mappings and the like",
+            mebibytes(sandbox::MAX_KERNEL_BYTES),
+        ),
     ]
 }
 
@@ -118,11 +134,16 @@ fn limits_of_requests() -> Vec<(&'static str, String)> {
     vec![
         ("body of a compile request", mebibytes(http::COMPILE_BODY_BYTES)),
         ("files in it", http::COMPILE_FILES.to_string()),
-        ("patterns of files to return", http::ARTIFACT_PATTERNS.to_string()),
+        ("path of a file", bytes(languages::MAX_PATH_BYTES)),
         (
-            "one of these patterns",
-            format!("{} bytes", http::ARTIFACT_PATTERN_BYTES),
+            "a segment of this path, between slashes",
+            bytes(languages::MAX_SEGMENT_BYTES),
         ),
+        ("arguments of the program", languages::MAX_ARGS.to_string()),
+        ("one argument", bytes(languages::MAX_ARG_BYTES)),
+        ("all arguments together", bytes(languages::MAX_ARGS_BYTES)),
+        ("patterns of files to return", http::ARTIFACT_PATTERNS.to_string()),
+        ("one of these patterns", bytes(http::ARTIFACT_PATTERN_BYTES)),
         ("--compile-rate-limit", http::COMPILE_REQUESTS_PER_MINUTE.to_string()),
         ("--boxes", boxes),
         ("--queue", limits::QUEUE_LENGTH.to_string()),
@@ -147,9 +168,14 @@ fn limits_of_requests() -> Vec<(&'static str, String)> {
 }
 
 fn limits_of_connections() -> Vec<(&'static str, String)> {
+    let answers = mebibytes(http::ANSWERS_BYTES);
     vec![
         ("connections", http::CONNECTIONS.to_string()),
         ("connections of a client", http::CLIENT_CONNECTIONS.to_string()),
+        (
+            "connections of a client that wait, besides these",
+            http::CLIENT_CONNECTIONS_WAITING.to_string(),
+        ),
         ("head of a request", kibibytes(http::HEAD_BYTES as u64)),
         ("headers of a request", http::HEADERS.to_string()),
         ("time for a head, the wait for it included", seconds(http::HEAD_TIME)),
@@ -160,12 +186,17 @@ fn limits_of_connections() -> Vec<(&'static str, String)> {
             seconds(http::ANSWER_TIME),
         ),
         (
-            "large answers that clients have not read",
-            mebibytes(http::ANSWERS_BYTES),
+            "large answers of products that clients have not read",
+            format!("{answers}, and `--products-memory` besides"),
         ),
+        ("other large answers that clients have not read", answers),
         (
             "clients that the rate limit knows",
             http::RATE_LIMIT_CLIENTS.to_string(),
+        ),
+        (
+            "admitted requests that the rate limit knows, of all clients",
+            http::RATE_LIMIT_REQUESTS.to_string(),
         ),
     ]
 }
@@ -176,6 +207,7 @@ fn limits_of_the_server() -> Vec<(&'static str, String)> {
         mebibytes(limits::POOL_MEMORY_BYTES)
     );
     vec![
+        ("boxes in all", sandbox::MAX_BOXES.to_string()),
         ("time to make a box", seconds(limits::MAKE_TIME)),
         ("--warm-memory", warm_memory),
         (

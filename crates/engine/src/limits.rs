@@ -2,7 +2,7 @@
 //! of reaching them. The table of limits in the docs is tested against this file
 //! and `crates/server/src/limits.rs`. Bounds that no operator can change are where
 //! they are enforced: of sockets, locks and kernel memory in the sandbox, of
-//! arguments in the languages.
+//! paths and arguments in the languages. The docs are tested against these, too.
 
 use std::time::Duration;
 

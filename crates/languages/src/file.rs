@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
-/// Bytes of a path. Far below the kernel's 4,096, which includes the folder.
-const MAX_PATH: usize = 1_024;
-/// Bytes of a segment: the kernel's `NAME_MAX`.
-const MAX_SEGMENT: usize = 255;
+/// Maximum bytes of a path. Far below the kernel's 4,096, which includes the
+/// folder.
+pub const MAX_PATH_BYTES: usize = 1_024;
+/// Maximum bytes of a segment: the kernel's `NAME_MAX`.
+pub const MAX_SEGMENT_BYTES: usize = 255;
 
 /// One submitted file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -66,13 +67,13 @@ fn check(path: &str) -> Result<(), &'static str> {
             "" => return Err("has an empty segment"),
             "." => return Err("has a \".\" segment"),
             ".." => return Err("has a \"..\" segment"),
-            _ if segment.len() > MAX_SEGMENT => {
+            _ if segment.len() > MAX_SEGMENT_BYTES => {
                 return Err("has a segment of more than 255 bytes");
             }
             _ => {}
         }
     }
-    if path.len() > MAX_PATH {
+    if path.len() > MAX_PATH_BYTES {
         return Err("has more than 1024 bytes");
     }
     Ok(())

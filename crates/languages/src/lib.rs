@@ -22,7 +22,9 @@ mod submission;
 pub use catalog::{Catalog, LanguageFolder, LoadError, Starter};
 pub use definition::OutputKind;
 pub use editor::{Editor, Members, MembersFile};
-pub use file::SourceFile;
+pub use file::{MAX_PATH_BYTES, MAX_SEGMENT_BYTES, SourceFile};
 pub use language::Language;
 pub use plan::{Plan, Stage, Step};
-pub use submission::{MAX_ARG_BYTES, MAX_ARGS, Submission, SubmissionError};
+pub use submission::{
+    MAX_ARG_BYTES, MAX_ARGS, MAX_ARGS_BYTES, Submission, SubmissionError,
+};

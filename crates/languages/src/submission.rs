@@ -65,7 +65,7 @@ pub const MAX_ARGS: usize = 64;
 /// Maximum bytes of one argument.
 pub const MAX_ARG_BYTES: usize = 4 << 10;
 /// Maximum bytes of all arguments together.
-const MAX_ARGS_BYTES: usize = 32 << 10;
+pub const MAX_ARGS_BYTES: usize = 32 << 10;
 
 impl Submission {
     /// Checks the paths, then the entry file, then the arguments.

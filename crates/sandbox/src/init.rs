@@ -45,6 +45,8 @@ use crate::ids::{self, INIT_ID, PROGRAM_ID};
 use crate::protocol::{self, Reply, Request, Setup, UserNamespace};
 use crate::seccomp;
 use crate::sys::{self, Fork};
+pub use left_files::MAX_SKIPPED;
+
 use context::{BoxContext, become_undumpable, follow_parent};
 use mounts::Tree;
 

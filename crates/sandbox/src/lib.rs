@@ -75,7 +75,8 @@ pub use cgroup::{Controllers, memory_limit};
 pub use error::{Result, SandboxError};
 pub use host::{Host, HostSettings};
 pub use identity::{Identity, MAX_BOXES};
-pub use init::{INIT_NAME, init_main};
+pub use init::{INIT_NAME, MAX_SKIPPED, init_main};
+pub use limit_watch::MAX_KERNEL_BYTES;
 pub use outcome::{
     LeftFile, LeftFiles, Output, SkipReason, SkippedFile, StepEnd, StepOutcome,
 };
@@ -86,3 +87,4 @@ pub use spec::{
     BoxFile, BoxSpec, CompileArtifact, FilesSpec, Fingerprint, Inputs, StepSpec,
 };
 pub use subordinate_ids::SubordinateIds;
+pub use uncharged::{MAX_LOCKS, MAX_SOCKETS, MAX_UNIX_SOCKETS};

@@ -14,6 +14,10 @@ use crate::process_handles::ProcessHandles;
 use crate::uncharged::Uncharged;
 use crate::{StepEnd, StepSpec, sys};
 
+/// Maximum memory that the kernel takes for a box, in bytes. A program with 16,384
+/// files and 100 threads takes 18 MiB.
+pub const MAX_KERNEL_BYTES: u64 = 48 << 20;
+
 /// The limits that an [`Attachment`](crate::Attachment) adds.
 pub(crate) struct Watched<'a> {
     pub(crate) stop: Option<&'a mut watch::Receiver<bool>>,
@@ -81,13 +85,11 @@ async fn too_much_uncharged(counts: Option<&Uncharged>) {
 /// descriptor. For each byte that is charged here, the locks take up to 0.6 bytes.
 /// Before Linux 6.13 a mapping of a file of the image takes 256 bytes beside 200.
 async fn too_much_of_kernel(group: &Group) {
-    /// A program with 16,384 files and 100 threads takes 18 MiB.
-    const MAX_BYTES: u64 = 48 << 20;
     const INTERVAL: Duration = Duration::from_millis(20);
     loop {
         sleep(INTERVAL).await;
         match group.kernel_bytes() {
-            Some(..=MAX_BYTES) => {}
+            Some(..=MAX_KERNEL_BYTES) => {}
             Some(_) => return,
             // The host does not count it.
             None => return pending().await,

@@ -21,12 +21,12 @@ use tokio::time::sleep;
 /// Maximum number of sockets of a box that are not Unix sockets. Connections that
 /// nobody has accepted count, too. Each can keep some 5 MiB that nobody is charged
 /// for, or less than 1 MiB if the host gives networks no large pages.
-const MAX_SOCKETS: usize = 64;
+pub const MAX_SOCKETS: usize = 64;
 /// Maximum number of locks of a box, of 200 bytes each.
-const MAX_LOCKS: usize = 1_000;
+pub const MAX_LOCKS: usize = 1_000;
 /// Maximum number of Unix sockets of a box. Of each connection that nobody has
 /// accepted, 1 KiB is not charged.
-const MAX_UNIX_SOCKETS: usize = 4_096;
+pub const MAX_UNIX_SOCKETS: usize = 4_096;
 const SOCKETS_INTERVAL: Duration = Duration::from_millis(5);
 const LOCKS_INTERVAL: Duration = Duration::from_millis(20);
 /// The pause after counting locks, as a multiple of the CPU time that it took.

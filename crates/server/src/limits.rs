@@ -14,6 +14,10 @@ pub const RATE_LIMIT_WINDOW: Duration = Duration::from_secs(60);
 /// Clients that the rate limit remembers. Beyond it: the client that has been
 /// idle for longest is forgotten.
 pub const RATE_LIMIT_CLIENTS: usize = 100_000;
+/// Admitted requests of all clients that the rate limit remembers, since the limit
+/// of a client may be in the thousands. Beyond it: the client that has been idle
+/// for longest is forgotten.
+pub const RATE_LIMIT_REQUESTS: usize = 2_000_000;
 
 /// Body of a compile request, in bytes. Beyond it: 413.
 pub const COMPILE_BODY_BYTES: u64 = 2 * MIB;
@@ -41,9 +45,11 @@ pub const PRODUCTS_BYTES: u64 = 256 * MIB;
 /// whose client keeps the server waiting.
 pub const CONNECTIONS: usize = 2_048;
 /// Connections of one client at once, an IPv6 /64 being one client. Beyond it:
-/// one of its own that keeps the server waiting is closed. Far beyond it:
-/// further connections are closed.
+/// one of its own that keeps the server waiting is closed.
 pub const CLIENT_CONNECTIONS: usize = 1_024;
+/// Connections of one client that may wait for this. Beyond it: further ones are
+/// closed at once, since a client that opens so many reads no answer.
+pub const CLIENT_CONNECTIONS_WAITING: usize = 64;
 /// Head of a request, in bytes. Beyond it: 431.
 pub const HEAD_BYTES: usize = 64 << 10;
 /// Headers of a request, each line of the same name counted. Beyond it: 431.

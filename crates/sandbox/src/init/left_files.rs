@@ -24,7 +24,7 @@ const FILES: &str = "/box";
 /// Maximum depth of folders below /box.
 const MAX_DEPTH: usize = 8;
 /// Maximum number of names of files that were left out.
-const MAX_SKIPPED: usize = 64;
+pub const MAX_SKIPPED: usize = 64;
 /// Maximum bytes of a path.
 const MAX_PATH: usize = 1_024;
 

@@ -16,11 +16,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::Proxies;
 use super::body::BodyMemory;
 use super::state::ConnectionState;
-use crate::limits::HEAD_TIME;
+use crate::limits::{CLIENT_CONNECTIONS_WAITING, HEAD_TIME};
 
-/// Connections of one client that may wait for a permit of its share. Further
-/// ones are closed at once: a client that opens so many reads no answer.
-const MAX_WAITING: usize = 64;
 /// Time between two looks for connections to evict.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
@@ -128,7 +125,7 @@ impl ConnectionLimiter {
                     body_memory: BodyMemory::of_client(),
                     permitted: Vec::new(),
                 });
-            if own.sockets >= share.saturating_add(MAX_WAITING) {
+            if own.sockets >= share.saturating_add(CLIENT_CONNECTIONS_WAITING) {
                 return None;
             }
             own.sockets += 1;
@@ -272,11 +269,11 @@ mod tests {
     fn a_client_that_is_gone_is_forgotten() {
         let limiter = ConnectionLimiter::new(4, 2, Arc::default());
         let client = "::ffff:192.0.2.7".parse().unwrap();
-        let permits =
-            (0..=2 + MAX_WAITING).map(|_| limiter.admit(client, None));
+        let permits = (0..=2 + CLIENT_CONNECTIONS_WAITING)
+            .map(|_| limiter.admit(client, None));
         let permits: Vec<Option<ConnectionPermit>> = permits.collect();
-        assert!(permits[1 + MAX_WAITING].is_some());
-        assert!(permits[2 + MAX_WAITING].is_none());
+        assert!(permits[1 + CLIENT_CONNECTIONS_WAITING].is_some());
+        assert!(permits[2 + CLIENT_CONNECTIONS_WAITING].is_none());
         assert_eq!(limiter.clients().len(), 1);
         drop(permits);
         assert_eq!(limiter.clients().len(), 0);

@@ -6,12 +6,7 @@ use std::time::Duration;
 
 use lru::LruCache;
 
-use crate::limits::RATE_LIMIT_CLIENTS;
-
-/// Maximum number of admitted requests of all clients; they too are bounded, for
-/// a limit may be in the thousands. Beyond it the client that is idle longest
-/// goes.
-const MAX_REQUESTS: usize = 2_000_000;
+use crate::limits::{RATE_LIMIT_CLIENTS, RATE_LIMIT_REQUESTS};
 
 /// A key that requests are counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,7 +60,7 @@ impl Table {
         times.push_back(now);
         self.requests += 1;
         while self.logs.len() > RATE_LIMIT_CLIENTS
-            || self.requests > MAX_REQUESTS
+            || self.requests > RATE_LIMIT_REQUESTS
         {
             let Some((_, times)) = self.logs.pop_lru() else { break };
             self.requests -= times.len();
@@ -117,16 +112,16 @@ mod tests {
 
     #[test]
     fn beyond_the_most_requests_the_client_idle_longest_goes() {
-        const OWN: usize = MAX_REQUESTS / 4;
+        const OWN: usize = RATE_LIMIT_REQUESTS / 4;
         let mut table = Table::new(60 * SECOND);
         for index in 0..4 {
             for _ in 0..OWN {
                 table.record(key(index), SECOND);
             }
         }
-        assert_eq!(table.size(), (4, MAX_REQUESTS));
+        assert_eq!(table.size(), (4, RATE_LIMIT_REQUESTS));
         table.record(key(4), SECOND);
-        assert_eq!(table.size(), (4, MAX_REQUESTS - OWN + 1));
+        assert_eq!(table.size(), (4, RATE_LIMIT_REQUESTS - OWN + 1));
         assert_eq!(table.count(key(0), SECOND), 0);
     }
 }
