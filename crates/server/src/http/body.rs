@@ -70,7 +70,7 @@ pub(crate) enum BodyError {
 }
 
 /// Returns a limit in words.
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     if bytes.is_multiple_of(MIB) {
         format!("{} MiB", bytes / MIB)
     } else {

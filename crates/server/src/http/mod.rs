@@ -23,7 +23,7 @@ pub(crate) use answer::{
     method_not_allowed, no_content, page,
 };
 pub(crate) use answer_body::AnswerBody;
-pub(crate) use body::{BodyError, RequestBody};
+pub(crate) use body::{BodyError, RequestBody, size};
 pub(crate) use compression::{Coding, Encoder, compressed};
 pub(crate) use connection::{
     ClientGone, RequestContext, Service, serve, stopped,

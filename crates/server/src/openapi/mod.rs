@@ -37,7 +37,7 @@ pub(crate) fn document(catalog: &Catalog) -> Bytes {
     let mut schemas = settings.into_generator();
     let paths: Map<String, Value> = routes::all()
         .filter_map(|route| {
-            let operations = paths::operations(route.endpoint, &mut schemas);
+            let operations = paths::operations(route, &mut schemas);
             let path = path(operations, parameters(route.endpoint, catalog))?;
             Some((route.path.to_owned(), path))
         })

@@ -15,7 +15,7 @@ pub(super) struct Operation {
 /// The body that a request may have.
 #[derive(Debug)]
 pub(super) struct Body {
-    pub(super) description: &'static str,
+    pub(super) description: String,
     pub(super) schema: Value,
 }
 

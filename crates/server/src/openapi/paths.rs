@@ -9,28 +9,26 @@ use crate::execution::{
     CompileRequest, CompileResponse, InputRequest, RunRequest, RunResponse,
 };
 use crate::health::{Alive, Report};
+use crate::http::size;
 use crate::products::{NewProduct, Product, ProductFields};
-use crate::routes::Endpoint;
+use crate::routes::{Endpoint, Route};
 
 use super::operation::{Body, Operation, Response};
 use super::schema;
 
 const HTML: &str = "text/html; charset=utf-8";
-const PRODUCT_BODY: &str = "Read whatever its Content-Type, up to 1 MiB. A \
-field that is missing or null is the empty string or 0; others are ignored.";
-const COMPILE_BODY: &str = "Up to 2 MiB. Failures are reported in this order: \
-405, 429, 415, 413, 408 and 503 for the body, 400 for JSON, 413 for the number \
-of files, 400 for fields, 503 for answers that nobody reads, 400 for language, \
-paths and entry file, 503.";
-const RUN_BODY: &str = "Up to 2 MiB. Failures are reported in this order: \
-405, 429, 415, 413, 408 and 503 for the body, 400 for JSON, 413 for the number \
-of files, 400 for fields, interactive without events and artifacts that are off, \
-503 for answers that nobody reads, 400 for language, paths, entry file, args, \
+const COMPILE_CHECKS: &str = "Failures are reported in this order: 405, 429, \
+415, 413, 408 and 503 for the body, 400 for JSON, 413 for the number of files, \
+400 for fields, 503 for answers that nobody reads, 400 for language, paths and \
+entry file, 503.";
+const RUN_CHECKS: &str = "Failures are reported in this order: 405, 429, 415, \
+413, 408 and 503 for the body, 400 for JSON, 413 for the number of files, 400 \
+for fields, interactive without events and artifacts that are off, 503 for \
+answers that nobody reads, 400 for language, paths, entry file, args, \
 interactive and limits, 503.";
 const EVENTS: &str = "Server-sent events while the run goes on, for \
 Accept: text/event-stream. The data of each is JSON: begin, stage, output, \
 framework, artifact, and at last end, or error if the service failed.";
-const INPUT_BODY: &str = "Up to 64 KiB.";
 
 /// The body of every failure.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -41,15 +39,15 @@ struct Failure {
 
 /// Returns every method of a route but those that are 405.
 pub(super) fn operations(
-    endpoint: Endpoint,
+    route: &Route,
     schemas: &mut SchemaGenerator,
 ) -> Vec<Operation> {
-    match endpoint {
-        Endpoint::Products => collection(schemas),
-        Endpoint::Product => single(schemas),
-        Endpoint::Compile => compile(schemas),
-        Endpoint::Run => run(schemas),
-        Endpoint::RunInput => run_input(schemas),
+    match route.endpoint {
+        Endpoint::Products => collection(route, schemas),
+        Endpoint::Product => single(route, schemas),
+        Endpoint::Compile => compile(route, schemas),
+        Endpoint::Run => run(route, schemas),
+        Endpoint::RunInput => run_input(route, schemas),
         Endpoint::RunStop => run_stop(schemas),
         Endpoint::Embed => read(
             "The editor page, to be framed",
@@ -132,8 +130,8 @@ fn readiness(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     )
 }
 
-fn collection(schemas: &mut SchemaGenerator) -> Vec<Operation> {
-    let body = schema::<NewProduct>(schemas);
+fn collection(route: &Route, schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let body = product_body(route, schema::<NewProduct>(schemas));
     let list =
         json!({ "type": "array", "items": schema::<Product<'_>>(schemas) });
     let created = Response::new(201, "The product, with its new id.")
@@ -155,15 +153,15 @@ fn collection(schemas: &mut SchemaGenerator) -> Vec<Operation> {
         Operation {
             method: "post",
             summary: "Create a product under the next id",
-            body: Some(Body { description: PRODUCT_BODY, schema: body }),
+            body: Some(body),
             responses: post,
         },
     ]
 }
 
-fn single(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+fn single(route: &Route, schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let product = schema::<Product<'_>>(schemas);
-    let body = schema::<Option<ProductFields>>(schemas);
+    let body = product_body(route, schema::<Option<ProductFields>>(schemas));
     let mut found = |status, description| {
         vec![
             Response::new(status, description),
@@ -192,11 +190,20 @@ fn single(schemas: &mut SchemaGenerator) -> Vec<Operation> {
         Operation {
             method: "put",
             summary: "Replace all of a product but its id; nothing is checked",
-            body: Some(Body { description: PRODUCT_BODY, schema: body }),
+            body: Some(body),
             responses: put,
         },
         operation("delete", "Remove a product", delete),
     ]
+}
+
+fn product_body(route: &Route, schema: Value) -> Body {
+    let limit = size(route.body_limit);
+    let description = format!(
+        "Read whatever its Content-Type, up to {limit}. A field that is missing \
+         or null is the empty string or 0; others are ignored."
+    );
+    Body { description, schema }
 }
 
 fn product_body_failures(schemas: &mut SchemaGenerator) -> Vec<Response> {
@@ -219,18 +226,22 @@ fn cross_site(schemas: &mut SchemaGenerator) -> Response {
     failure(403, "A page of another site sent it.", schemas)
 }
 
-fn compile(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+fn compile(route: &Route, schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let request = schema::<CompileRequest>(schemas);
     let response = schema::<CompileResponse<'_>>(schemas);
-    let body = Body { description: COMPILE_BODY, schema: request };
+    let limit = size(route.body_limit);
+    let description = format!("Up to {limit}. {COMPILE_CHECKS}");
+    let body = Body { description, schema: request };
     execution("Run a program", body, response, schemas)
 }
 
-fn run(schemas: &mut SchemaGenerator) -> Vec<Operation> {
+fn run(route: &Route, schemas: &mut SchemaGenerator) -> Vec<Operation> {
     let request = schema::<RunRequest>(schemas);
     let response = schema::<RunResponse<'_>>(schemas);
     let summary = "Run a program, for the full result";
-    let body = Body { description: RUN_BODY, schema: request };
+    let limit = size(route.body_limit);
+    let description = format!("Up to {limit}. {RUN_CHECKS}");
+    let body = Body { description, schema: request };
     let mut operations = execution(summary, body, response, schemas);
     if let Some(post) = operations.first_mut() {
         post.stream_answers("text/event-stream", EVENTS);
@@ -238,8 +249,9 @@ fn run(schemas: &mut SchemaGenerator) -> Vec<Operation> {
     operations
 }
 
-fn run_input(schemas: &mut SchemaGenerator) -> Vec<Operation> {
-    let body = schema::<InputRequest>(schemas);
+fn run_input(route: &Route, schemas: &mut SchemaGenerator) -> Vec<Operation> {
+    let description = format!("Up to {}.", size(route.body_limit));
+    let body = Body { description, schema: schema::<InputRequest>(schemas) };
     let responses = vec![
         Response::new(204, "The input is on its way."),
         failure(400, "The request is wrong, and how.", schemas),
@@ -254,7 +266,7 @@ fn run_input(schemas: &mut SchemaGenerator) -> Vec<Operation> {
         Operation {
             method: "post",
             summary: "Send input to a run that goes on",
-            body: Some(Body { description: INPUT_BODY, schema: body }),
+            body: Some(body),
             responses,
         },
         preflight(),
