@@ -268,6 +268,48 @@ fn the_manual_has_all_names_of_the_description() {
     assert_eq!(names, BTreeSet::new());
 }
 
+/// Returns the statuses in the rows of the manual that begin with a method and path.
+/// A row without a method stands for GET.
+fn statuses_in_manual(
+    manual: &str,
+    method: &str,
+    path: &str,
+) -> BTreeSet<String> {
+    let rows = manual.lines().filter_map(|line| {
+        let (first, rest) = line.strip_prefix("| ")?.split_once(" |")?;
+        let mut named = first.split('`').skip(1).step_by(2);
+        let is_it = named.any(|name| {
+            let (own, name) = name.split_once(' ').unwrap_or(("GET", name));
+            own == method && name.split('?').next() == Some(path)
+        });
+        is_it.then_some(rest)
+    });
+    let words = rows.flat_map(|row| row.split(|c: char| !c.is_alphanumeric()));
+    let is_status =
+        |word: &&str| word.len() == 3 && word.parse::<u16>().is_ok();
+    words.filter(is_status).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_manual_has_the_statuses_of_every_path() {
+    let server = Server::start();
+    let document = server.ask("GET", "/openapi.json").json();
+    let manual = read("docs/api.md");
+    for (path, operations) in document["paths"].as_object().expect("paths") {
+        for method in ["get", "post", "put", "delete"] {
+            let Some(operation) = operations.get(method) else { continue };
+            let described = operation["responses"].as_object().expect(path);
+            let described: BTreeSet<String> =
+                described.keys().cloned().collect();
+            let mut found =
+                statuses_in_manual(&manual, &method.to_uppercase(), path);
+            // Both say in one sentence that other methods are 405.
+            found.remove("405");
+            assert_eq!(found, described, "{method} {path}");
+        }
+    }
+}
+
 /// Whoever takes over the process that serves must not write what the next start
 /// by root reads.
 #[test]

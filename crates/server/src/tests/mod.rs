@@ -5,6 +5,7 @@ mod answers;
 mod clients;
 mod ends;
 mod frameworks;
+mod manual;
 mod memory;
 mod metrics;
 mod overload;
@@ -191,6 +192,7 @@ impl Reply {
         let head = String::from_utf8(head.to_vec()).unwrap();
         let status = head.strip_prefix("HTTP/1.1 ").expect("a status line");
         let status = status[..3].parse().unwrap();
+        manual::check_headers(&head);
         Self { status, head, body: body[4..].to_vec() }
     }
 
