@@ -1,6 +1,6 @@
-# Checks that each part of the manifests is probed, may be moved, and is reached by the
-# parts that need it alone, and that nodes believe the balancers: policies.py FILE LIMITS
-# PRODUCTS, with the Valkeys' ports.
+# Checks that each part of the manifests is probed, may be moved, is placed by the
+# machines that take it, and is reached by the parts that need it alone, and that nodes
+# believe the balancers: policies.py FILE LIMITS PRODUCTS, with the Valkeys' ports.
 
 import sys
 
@@ -39,6 +39,10 @@ for workload in workloads:
     for container in template["spec"]["containers"]:
         for probe in "readinessProbe", "livenessProbe":
             assert probe in container, (name, probe)
+    for spread in template["spec"].get("topologySpreadConstraints", []):
+        # A machine that takes no such pod would count as one that lacks them.
+        if spread["whenUnsatisfiable"] == "DoNotSchedule":
+            assert spread.get("nodeTaintsPolicy") == "Honor", name
     # The other two are one of each, which a budget would keep from ever moving.
     if workload["spec"]["replicas"] > 1:
         budget = selecting("PodDisruptionBudget", "selector", labels)
