@@ -36,6 +36,8 @@ pub(crate) enum Asked {
     Times(f64),
     /// At most this much more than the other.
     More(f64),
+    /// The same on a quick machine. On others it may fall short by any factor.
+    MoreIfQuick(f64),
     /// At least this many times the other.
     AtLeastTimes(f64),
     /// No target.
@@ -44,14 +46,14 @@ pub(crate) enum Asked {
 
 impl Row {
     pub(crate) fn has_failed(&self) -> bool {
-        self.excess() > WORSE
+        !matches!(self.asked, Asked::MoreIfQuick(_)) && self.excess() > WORSE
     }
 
     /// Returns a difference if the target is one, otherwise a ratio.
     fn measured(&self) -> f64 {
         let [ours, other] = [&self.ours, &self.other].map(Series::median);
         match self.asked {
-            Asked::More(_) => ours - other,
+            Asked::More(_) | Asked::MoreIfQuick(_) => ours - other,
             _ => ours / other,
         }
     }
@@ -59,7 +61,9 @@ impl Row {
     /// Returns the ratio to the target.
     fn excess(&self) -> f64 {
         match self.asked {
-            Asked::Times(most) | Asked::More(most) => self.measured() / most,
+            Asked::Times(most)
+            | Asked::More(most)
+            | Asked::MoreIfQuick(most) => self.measured() / most,
             Asked::AtLeastTimes(least) => least / self.measured(),
             Asked::Nothing => 0.0,
         }
@@ -81,7 +85,9 @@ impl fmt::Display for Row {
         let (measured, asked) = match self.asked {
             Asked::Times(most) => (" x", format!("≤ {most} x")),
             Asked::AtLeastTimes(least) => (" x", format!("≥ {least} x")),
-            Asked::More(most) => (" more", format!("≤ {most} more")),
+            Asked::More(most) | Asked::MoreIfQuick(most) => {
+                (" more", format!("≤ {most} more"))
+            }
             Asked::Nothing => (" x", String::new()),
         };
         let [name, unit, verdict] = [&self.name, self.unit, self.verdict()];
