@@ -196,7 +196,7 @@ fn a_library_that_changes_has_another_name() {
     check(
         "catalogue.lua",
         "sandpiper_catalogue3",
-        "5455f94fd6782af041f2dec61196770698d87109aeb6af4eacc6c6ee3ed8099d",
+        "6ab86a81830fa2e3a154302c57ab89e3d26630fb7270bfe49bad9cd320b43331",
     );
     check(
         "rate_limits.lua",

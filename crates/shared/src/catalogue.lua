@@ -116,7 +116,8 @@ local function remove(keys, arguments)
   end)
 end
 
--- Arguments: id. Returns the text, or nil if no product has the id.
+-- Arguments: id. Returns the text, or nil if no product has the id. If another hash
+-- is its only key, it returns a field of that, such as the answer in DONE.
 local function get(keys, arguments)
   return call('HGET', keys[PRODUCTS], arguments[1])
 end

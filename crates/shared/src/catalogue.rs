@@ -246,7 +246,14 @@ impl Catalogue {
         // The same if the answer is lost and this server asks again.
         let attempt = format!("{:016x}", rand::random::<u64>());
         let arguments = [&[attempt.as_bytes()], arguments].concat();
-        self.call(function, &keys, &arguments).await
+        match self.call(function, &keys, &arguments).await {
+            // Valkey did not look whether another try of the request was done.
+            Err(CallError::OutOfMemory) => {
+                let answer = self.call(GET, &[&done], &[b"answer"]).await?;
+                number(answer).map(Value::Int).ok_or(CallError::OutOfMemory)
+            }
+            answer => answer,
+        }
     }
 
     async fn call(

@@ -30,7 +30,8 @@ async fn catalogue(valkey: &Valkey) -> Catalogue {
     catalogue
 }
 
-/// A server that connects when the memory is used up can remove products, too.
+/// A server that connects when the memory is used up can remove products, too. A
+/// request that was done before that is answered as it was.
 #[tokio::test]
 #[ignore = "needs Valkey"]
 async fn a_full_valkey_gives_room_back() {
@@ -40,12 +41,17 @@ async fn a_full_valkey_gives_room_back() {
         let id = before.create(request, CAPACITY, TEXT).await.unwrap();
         assert!(id.is_some());
     }
+    let replaced = before.replace("r", CAPACITY, 1, TEXT).await;
+    assert_eq!(replaced, Ok(Replaced::Done));
     assert_eq!(valkey.cli(&["CONFIG", "SET", "maxmemory", "1"]), "OK\n");
     for (node, id) in [(before, 1), (catalogue(&valkey).await, 2)] {
         let created = node.create("c", CAPACITY, TEXT).await;
         assert_eq!(created, Ok(None));
         let replaced = node.replace("d", CAPACITY, id, TEXT).await;
         assert_eq!(replaced, Ok(Replaced::Full));
+        assert_eq!(node.create("b", CAPACITY, TEXT).await, Ok(Some(2)));
+        let replaced = node.replace("r", CAPACITY, 1, TEXT).await;
+        assert_eq!(replaced, Ok(Replaced::Done));
         assert!(node.get(id).await.unwrap().is_some());
         let changes = node.changes(&Cursor::default()).await.unwrap();
         assert_eq!(changes.products.len(), 2);
