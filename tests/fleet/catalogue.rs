@@ -28,6 +28,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
 pub(crate) const UNREACHABLE: &str =
     "the catalogue cannot be reached; try again";
 const NOT_FOUND: &str = "product not found";
+const USED: &str = "sandpiper_products_bytes";
 
 /// Answers and their order are those of a single server, up to the last byte of
 /// its capacity.
@@ -35,6 +36,14 @@ fn like_one() {
     let memory = "--products-memory=96KiB";
     let one = Server::with(&[memory]);
     let pair = Pair::start(false, &[memory]);
+    let first = r#"{"name":"first"}"#;
+    assert_eq!(one.send("POST", "/products", &[], first).status, 201);
+    assert_eq!(pair.send(0, "POST", "/products", first).status, 201);
+    // Nobody has asked these nodes for a list yet.
+    for node in &pair.nodes {
+        let used = [node, &one].map(|it| it.metrics().count(USED));
+        assert_eq!(used[0], used[1]);
+    }
     let mut random = Random::with(1);
     let mut next = |below: u64| random.below(below);
     let mut seen = BTreeMap::new();

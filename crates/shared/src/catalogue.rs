@@ -1,5 +1,6 @@
 //! The catalogue of products that several servers share.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use redis::Value;
@@ -46,6 +47,8 @@ const LIBRARY: Library = Library {
 #[derive(Debug)]
 pub struct Catalogue {
     link: Link,
+    /// The last answer of [`Self::used`].
+    used: AtomicU64,
 }
 
 /// The end of [`Catalogue::replace`].
@@ -112,7 +115,8 @@ impl Catalogue {
     /// There is no runtime.
     #[must_use]
     pub fn start(url: ServerUrl, observe: Observe) -> Self {
-        Self { link: Link::start(url, LIBRARY, observe) }
+        let link = Link::start(url, LIBRARY, observe);
+        Self { link, used: AtomicU64::default() }
     }
 
     /// Returns the connection.
@@ -202,6 +206,18 @@ impl Catalogue {
         let id = id.to_string();
         let answer = self.call(GET, &KEYS, &[id.as_bytes()]).await?;
         text(answer).ok_or(CatalogueError::Unexpected(GET))
+    }
+
+    /// Returns the bytes that the products of all servers use. If there is no
+    /// answer, they are those of the call before.
+    pub async fn used(&self) -> u64 {
+        let (state, field) = ([KEYS[2]], [&b"used"[..]]);
+        let answer = self.link.call(GET, &state, &field, FIRST_WITHIN).await;
+        if let Ok(answer) = answer {
+            // An empty catalogue may lack the field.
+            self.used.store(number(answer).unwrap_or_default(), Relaxed);
+        }
+        self.used.load(Relaxed)
     }
 
     /// Returns the changes behind `cursor`, or the first of them.

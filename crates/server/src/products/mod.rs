@@ -62,9 +62,13 @@ impl Products {
     }
 
     /// Returns the number of products, and the bytes that they use and may use.
-    /// Those of a shared catalogue are as this process saw them last.
+    /// The number of a shared catalogue is as this process listed them last.
     pub(crate) async fn size(&self) -> (u64, (u64, u64)) {
-        let (products, used) = self.store.size().await;
+        let (products, own) = self.store.size().await;
+        let used = match &self.shared {
+            None => own,
+            Some(shared) => shared.catalogue.used().await,
+        };
         (products, (used, self.store.capacity))
     }
 
