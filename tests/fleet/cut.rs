@@ -5,7 +5,7 @@ use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use libtest_mimic::Completion;
 use sandpiper_testkit::{Reply, eventually};
@@ -29,6 +29,8 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("cut/node-from-valkey", node_from_valkey),
 ];
 
+/// After this time of silence the packaged balancer gives up a node.
+const SERVER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Addresses that are for tests of networks.
 const NETWORK: &str = "198.18.0.0/15";
 
@@ -188,6 +190,9 @@ fn node_from_balancer() -> Completion {
     });
     let elapsed = cut.elapsed();
     println!("began elsewhere {:.1} s after the cut", elapsed.as_secs_f64());
+    // Its keepalives take 5 s on any machine. A busy one may need some more to begin
+    // the run, but not so much.
+    assert!(elapsed < SERVER_TIMEOUT / 2, "{elapsed:?}");
     for (name, stream) in names.iter().zip(&mut runs) {
         nodes[0].release(name);
         let reply = read(stream).unwrap();

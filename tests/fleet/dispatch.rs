@@ -94,7 +94,8 @@ fn none_has_the_image() {
     }
 }
 
-/// A client that sends no more counts as one that has closed.
+/// A client that sends no more counts as one that has closed. If it is not noticed, the
+/// run ends by its own time, and counts as another outcome.
 fn client_is_gone() {
     let fleet = Fleet::start(Setup::default());
     let nginx = Nginx::start(fleet.folder.path().join("n"), &fleet.nodes);
