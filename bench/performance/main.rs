@@ -8,7 +8,7 @@
 //!
 //! Each step is a process with a deadline. If one fails or hangs, its row says so,
 //! and the others still run. Fails if a step did, or if a result is more than half
-//! worse than its target.
+//! worse than its target, unless that is for quicker machines.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::print_stderr, reason = "and all that a failed step said")]
