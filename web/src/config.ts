@@ -58,12 +58,14 @@ export interface LanguageSettings {
 }
 
 export interface MessageSettings {
-  /** The name of the reader that makes marks of messages. */
+  /** The name of the reader of messages that patterns do not describe. */
   format?: string;
   /** Patterns of places in messages. */
   places: readonly string[];
-  /** The pattern of a line that is a message, whose place comes below it. */
-  head?: string;
+  /** Patterns of messages whose places come below them. */
+  heads?: readonly string[];
+  /** Patterns of messages whose places come above them. */
+  feet?: readonly string[];
 }
 
 export interface InputSettings {

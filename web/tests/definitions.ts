@@ -21,7 +21,7 @@ interface Definition {
     completion?: LanguageSettings["completion"];
     snippets?: Record<string, string>;
     members?: { file: string; values?: Rule[]; declares?: Rule[] };
-    messages?: { format?: string; places?: string[]; head?: string; explanations?: Explanation[] };
+    messages?: { format?: string; places?: string[]; heads?: string[]; feet?: string[]; explanations?: Explanation[] };
     draws?: string;
     formatter?: string;
     input?: { reads: string; reads_silently?: string; error?: string; likely_error?: string; crashes?: boolean; comment?: string };

@@ -325,6 +325,11 @@ test("an exception group", () => {
   ]);
 });
 
+test("an exception of PHP with two lines is at the first place below them", () => {
+  const stderr = "Fatal error: Uncaught Exception: one\ntwo in a.php:3\nStack trace:\n#0 a.php(9): f()\n  thrown in a.php on line 3\n";
+  expect(inWords("php", ran(stderr, 255), none("a.php"))).toEqual(["error a.php:3:0 Exception: one"]);
+});
+
 test("the package selects among two files of one name", () => {
   const sources = new Sources("a/Main.java", [
     { path: "a/Main.java", content: "" },
@@ -357,7 +362,7 @@ describe("nothing makes the patterns slow", () => {
   }
 });
 
-test("a language without a format has the marks that its patterns give", () => {
+test("a language of an operator has the marks that its patterns give", () => {
   const messages = {
     places: ["^\\w+: (?<at>(?<path>PATH):(?<line>\\d+)): (?<message>.+)$", "^\\t(?<at>(?<path>PATH):(?<line>\\d+)): in "],
   };

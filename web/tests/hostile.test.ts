@@ -95,6 +95,9 @@ describe("output", () => {
     ["c", "Assertion '", "main.c:1: "],
     ["mongodb", "Error", ""],
     ["php", "main.php:1 ", "PHP Warning: "],
+    ["javascript", "Error: a\nb\n", ""],
+    ["javascript", "\n", "Error: a"],
+    ["web", "\n  = the files are", "index.html: error: a"],
   ];
   for (const [language, part, before] of lines) {
     checkLinear(`a line of ${part}, ${language}`, (text) => marks(language, text), repeated(part, before, " x"));

@@ -154,25 +154,40 @@ impl MembersDefinition {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Messages {
-    /// The reader that turns messages into marks beside the code
-    /// (web/src/errors). Without one, and with some, a line is a message if it
-    /// has a place with a group `message`, or if `error: ` or `warning: `
-    /// follows its place.
+    /// The reader of messages that patterns do not describe (web/src/errors),
+    /// in place of the patterns below.
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<String>,
     /// Regular expressions of JavaScript (flags `gm`) for the places that
     /// messages name. `PATH` is replaced by a pattern of the submitted paths,
-    /// `NAME` by one of their last segments. The groups are: `path` or `name`
-    /// (with `class`, a qualified name that selects among files with one name),
-    /// `line`, `column` (from 1) or `column0` (from 0), `at` (the part that
-    /// becomes a link), and `message`.
+    /// `NAME` by one of their last segments. The groups are:
+    ///
+    /// - `at`: the part that becomes a link
+    /// - `path`, or `name` with `class`, a qualified name that selects among
+    ///   files with one name
+    /// - `line`: the first one without it
+    /// - `column` (from 1), `column0` (from 0), `cell` (from 1, as a terminal
+    ///   shows the line: a tab goes to the next multiple of eight), or `caret`,
+    ///   all of a line up to the caret below the column. With `caret`, `shown`
+    ///   is the part of the file's line that stands above it, if it may be
+    ///   indented in another way
+    /// - `message`: the place has a mark with these words. A `detail` follows
+    ///   them after a colon, a `hint` as a sentence of its own
+    /// - `kind`: the mark is a warning if this does not contain `error`
+    ///
+    /// Places without a `message` are links, and frames of `heads` and `feet`.
     #[serde(default)]
     places: Vec<String>,
-    /// Without a `format`: a regular expression of JavaScript for lines that are
-    /// messages without a place. The first place below such a line is that of
-    /// the message.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    head: Option<String>,
+    /// Such expressions for messages above their trace: the first place below
+    /// one has its mark. The groups are `message` and `detail`. A match without
+    /// a message ends the trace of the last one; the places below it are again
+    /// those of the message before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    heads: Vec<String>,
+    /// Such expressions for messages below their trace: the last place above
+    /// one has its mark. A match without a message ends a trace that has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    feet: Vec<String>,
     /// Messages in plain words, for beginners: regular expressions of
     /// JavaScript (flag `m`), each with its sentences. `$<name>` in these is
     /// replaced by the group of that name. The page compares them with the

@@ -3,11 +3,9 @@
 import type { MessageSettings } from "../config";
 import type { Mark } from "../editor/marks";
 import type { RunResult } from "../run/client";
-import { compilerMarks } from "./compilers";
+import { marksIn } from "./marks";
 import { mysqlMarks } from "./mysql";
-import { pythonMarks } from "./python";
 import type { Sources } from "./sources";
-import { csharpMarks, headedMarks, javaMarks, mongoMarks, phpMarks } from "./traces";
 
 export { crashMark } from "./crash";
 export { Explainer } from "./explainer";
@@ -38,22 +36,7 @@ export function marksOf(messages: MessageSettings, result: RunResult, sources: S
 }
 
 function read(messages: MessageSettings, text: string, sources: Sources): Mark[] {
-  switch (messages.format) {
-    case "python":
-      return pythonMarks(messages, text, sources);
-    case "java":
-      return [...compilerMarks(messages, text, sources), ...javaMarks(messages, text, sources)];
-    case "csharp":
-      return [...compilerMarks(messages, text, sources), ...csharpMarks(messages, text, sources)];
-    case "php":
-      return phpMarks(messages, text, sources);
-    case "mysql":
-      return mysqlMarks(text, sources);
-    case "mongosh":
-      return mongoMarks(messages, text, sources);
-    default:
-      return [...compilerMarks(messages, text, sources), ...headedMarks(messages, text, sources)];
-  }
+  return messages.format === "mysql" ? mysqlMarks(text, sources) : marksIn(messages, text, sources);
 }
 
 function bounded(text: string): string {

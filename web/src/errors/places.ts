@@ -1,5 +1,5 @@
-// The places in messages that name a line of a submitted file, found by the
-// patterns of the language's definition.
+// The places in messages that name a line of a submitted file, and messages
+// without a place, found by the patterns of the language's definition.
 
 import type { MessageSettings } from "../config";
 import type { Mark } from "../editor/marks";
@@ -17,33 +17,42 @@ export interface Place {
   /** From 1; 0 if only the line is known. */
   column: number;
   /** The message, if the pattern has a group for it. */
-  message?: string;
+  message?: string | undefined;
+  isWarning?: boolean;
 }
+
+/** A part of a text that is a message, or ends one. */
+interface Message {
+  start: number;
+  end: number;
+  message: string | undefined;
+}
+
+type Groups = Readonly<Record<string, string | undefined>>;
 
 /** The places that a text names, in order; they do not overlap. */
 export function placesIn(messages: MessageSettings, text: string, sources: Sources): Place[] {
   if (messages.format === "mysql") return mysqlPlaces(text, sources);
-  const found = messages.places.flatMap((pattern) => matches(pattern, text, sources, messages.format));
-  found.sort((a, b) => a.start - b.start || b.end - a.end);
-  let end = 0;
-  return found.filter((place) => {
-    if (place.start < end) return false;
-    end = place.end;
-    return true;
-  });
+  return inOrder(messages.places.flatMap((pattern) => placesOf(pattern, text, sources)));
 }
 
-/** The first place in a line of a message. */
-export function placeIn(messages: MessageSettings, line: string, sources: Sources): Place | undefined {
-  return placesIn(messages, line, sources)[0];
+/** The parts of a text that the patterns find, in order; they do not overlap. */
+export function messagesIn(patterns: readonly string[] = [], text: string, sources: Sources): Message[] {
+  const found = patterns.flatMap((pattern) =>
+    [...text.matchAll(compiled(pattern, sources))].map((match): Message => {
+      const end = match.index + match[0].length;
+      return { start: match.index, end, message: messageOf(match.groups ?? {}) };
+    }),
+  );
+  return inOrder(found);
 }
 
-/** An error at a place. */
-export function markAt({ path, line, column }: Place, message: string): Mark {
-  return { path, line, column, severity: "error", message: message.trimEnd() };
+/** A mark at a place. */
+export function markAt({ path, line, column, isWarning }: Place, message: string): Mark {
+  return { path, line, column, severity: isWarning === true ? "warning" : "error", message: message.trimEnd() };
 }
 
-function matches(pattern: string, text: string, sources: Sources, format: string | undefined): Place[] {
+function placesOf(pattern: string, text: string, sources: Sources): Place[] {
   const places: Place[] = [];
   for (const match of text.matchAll(compiled(pattern, sources))) {
     const groups = match.groups ?? {};
@@ -51,12 +60,38 @@ function matches(pattern: string, text: string, sources: Sources, format: string
     const path = groups["path"] ?? sources.named(groups["name"] ?? "", folderOf(groups["class"] ?? ""));
     if (span === undefined || path === null) continue;
     const line = Number(groups["line"] ?? 1);
-    const given = groups["column0"] === undefined ? Number(groups["column"] ?? 0) : Number(groups["column0"]) + 1;
-    const column = format === "gcc" ? undisplayed(sources.line(path, line), given) : given;
-    const message = groups["message"];
-    places.push({ start: span[0], end: span[1], path, line, column, ...(message === undefined ? {} : { message }) });
+    const column = columnOf(groups, sources.line(path, line));
+    const isWarning = groups["kind"] !== undefined && !/error/i.test(groups["kind"]);
+    places.push({ start: span[0], end: span[1], path, line, column, message: messageOf(groups), isWarning });
   }
   return places;
+}
+
+/** Sorts the parts. Of those that overlap, the first one stays, and of those with one beginning the longest. */
+function inOrder<T extends { start: number; end: number }>(parts: T[]): T[] {
+  parts.sort((a, b) => a.start - b.start || b.end - a.end);
+  let end = 0;
+  return parts.filter((part) => {
+    if (part.start < end) return false;
+    end = part.end;
+    return true;
+  });
+}
+
+function messageOf({ message, detail, hint }: Groups): string | undefined {
+  if (message === undefined) return undefined;
+  if (detail !== undefined) return `${message}: ${detail}`;
+  if (hint === undefined) return message;
+  return `${message.replace(/\.$/, "")}. ${hint.charAt(0).toUpperCase()}${hint.slice(1)}`;
+}
+
+function columnOf({ column, column0, cell, caret, shown }: Groups, source: string | undefined): number {
+  if (column0 !== undefined) return Number(column0) + 1;
+  if (cell !== undefined) return undisplayed(source, Number(cell));
+  if (caret === undefined) return Number(column ?? 0);
+  if (shown === undefined) return caret.length;
+  const indent = source?.indexOf(shown.trimEnd()) ?? -1;
+  return indent < 0 ? 0 : indent + caret.length;
 }
 
 const known = new WeakMap<Sources, Map<string, RegExp>>();
@@ -79,7 +114,7 @@ function folderOf(method: string): string {
   return parts.slice(0, -2).join("/");
 }
 
-/** gcc counts columns as a terminal shows them: a tab goes to the next multiple of eight, a wide character is two. */
+/** The column of a cell of the line as a terminal shows it: a tab goes to the next multiple of eight, a wide character is two. */
 function undisplayed(line: string | undefined, column: number): number {
   // Nobody wrote such a line by hand: its column need not be exact.
   if (line === undefined || column === 0 || line.length > MAX_LINE) return column;
