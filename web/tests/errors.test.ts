@@ -59,8 +59,8 @@ const EXPECTED: [string, string, string[]][] = [
     "c",
     "two-mains",
     [
-      "error main.c:1:0 main.c and old/attempt.c both define main, but a program has only one.",
-      "error old/attempt.c:1:0 main.c and old/attempt.c both define main, but a program has only one.",
+      "error main.c:1:0 old/attempt.c defines main, too, but a program has only one",
+      "error old/attempt.c:3:0 main.c defines main, too, but a program has only one",
     ],
   ],
   ["cpp", "missing-semicolon", [

@@ -90,7 +90,6 @@ describe("output", () => {
   const many = "main.c:1:9:\n";
   checkLinear("columns", (text) => places("c", text, "x".repeat(text.length)), repeated(many));
   const lines: readonly [language: string, part: string, before: string][] = [
-    ["c", "main.c and ", ""],
     ["c", "multiple definition of `", "main.c:1: "],
     ["c", "Assertion '", "main.c:1: "],
     ["mongodb", "Error", ""],

@@ -11,6 +11,7 @@
 // do not crash are compiled without them, which takes less time. If crash.c wrote
 // nothing down, it does nothing.
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,20 +43,43 @@ static const struct language languages[] = {
      cpp_extensions},
 };
 
-// Reports a second main in one sentence, the entry file first if it has
-// one: the linker's words for it are hard to read.
+// The line that seems to define main; the first one if macros write it.
+static size_t line_of_main(const char *path) {
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return 1;
+    char *line = NULL;
+    size_t size = 0;
+    size_t found = 0;
+    for (size_t number = 1; found == 0 && getline(&line, &size, file) > 0;
+         number++)
+        for (char *at = line; (at = strstr(at, "main")) != NULL; at++) {
+            bool is_part = at != line
+                && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
+            if (!is_part && at[4 + strspn(at + 4, " \t")] == '(')
+                found = number;
+        }
+    fclose(file);
+    return found == 0 ? 1 : found;
+}
+
+// Reports a second main at both places, the entry file first if it has one: the
+// linker's words for it are hard to read.
 static bool has_two_mains(const struct sources *sources) {
     const char *first = NULL;
     for (size_t i = 0; i < sources->count; i++) {
         if (!defines_main(sources->list[i].object))
             continue;
+        const char *path = sources->list[i].path;
         if (first != NULL) {
-            fprintf(stderr,
-                    "%s and %s both define main, but a program has only one.\n",
-                    first, sources->list[i].path);
+            static const char error[] =
+                "%s:%zu: error: %s defines main, too, but a program has "
+                "only one\n";
+            fprintf(stderr, error, first, line_of_main(first), path);
+            fprintf(stderr, error, path, line_of_main(path), first);
             return true;
         }
-        first = sources->list[i].path;
+        first = path;
     }
     return false;
 }
