@@ -220,12 +220,13 @@ const COMMANDS: [&str; 9] = [
 ];
 
 /// Flags of other programs that a page names without the program.
-const FOREIGN: [(&str, &str); 9] = [
+const FOREIGN: [(&str, &str); 10] = [
     // The example of a rule.
     ("docs/deploy.md", "--some-flag"),
     // Of podman.
     ("docs/deploy.md", "--cap-add"),
     ("docs/deploy.md", "--privileged"),
+    ("docs/deploy.md", "--stop-timeout"),
     ("CHANGELOG.md", "--privileged"),
     // Of the benchmark.
     ("docs/overload.md", "--clients"),

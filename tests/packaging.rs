@@ -215,6 +215,20 @@ fn the_unit_raises_what_boxes_share() {
     }
 }
 
+/// Runs have 30 s to finish (`--drain-time`).
+#[test]
+fn whatever_stops_a_server_waits_for_its_runs() {
+    let check = |path: &str, first: &str| {
+        let waits = read(path);
+        let waits = waits.split(first).nth(1).unwrap_or_default();
+        assert!(waits.starts_with("40"), "{path}: {first}");
+    };
+    check("packaging/sandpiper.service", "\nTimeoutStopSec=");
+    check("packaging/pod.yaml", " terminationGracePeriodSeconds: ");
+    check("packaging/fleet/compose.yaml", " stop_grace_period: ");
+    check("docs/deploy.md", " --detach --name sandpiper --stop-timeout ");
+}
+
 /// The server, which strangers attack, has no use for the passwords of downloads.
 #[test]
 fn the_builder_alone_gets_the_settings_of_downloads() {
