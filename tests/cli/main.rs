@@ -32,8 +32,18 @@ struct Sandpiper {
 
 impl Sandpiper {
     fn new(args: &[&str]) -> Self {
+        Self::by(Command::new(sandpiper_testkit::program()), args)
+    }
+
+    /// Has the program started by `nohup`.
+    fn by_nohup(args: &[&str]) -> Self {
+        let mut nohup = Command::new("nohup");
+        nohup.arg(sandpiper_testkit::program());
+        Self::by(nohup, args)
+    }
+
+    fn by(mut command: Command, args: &[&str]) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let mut command = Command::new(sandpiper_testkit::program());
         command
             .env_clear()
             .env("SANDPIPER_DATA_DIR", data.path())

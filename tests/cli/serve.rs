@@ -127,7 +127,7 @@ fn the_log_can_be_json() {
 
 #[test]
 fn a_signal_ends_it_in_order() {
-    for signal in [Signal::TERM, Signal::INT] {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let server = sandpiper(&["--listen", ANYWHERE]).serve();
         let address = server.address;
         server.signal(signal);
@@ -136,6 +136,18 @@ fn a_signal_ends_it_in_order() {
         assert!(log.ends_with("stopped\n"), "{log}");
         assert!(TcpStream::connect(address).is_err());
     }
+}
+
+#[test]
+fn the_end_of_its_terminal_does_not_end_it_after_nohup() {
+    let args = ["serve", "--listen", ANYWHERE, "--admin-listen", "off"];
+    let server = Sandpiper::by_nohup(&args).serve();
+    server.signal(Signal::HUP);
+    assert!(server.get("/healthz").starts_with("HTTP/1.1 200 OK\r\n"));
+    server.signal(Signal::TERM);
+    let (status, log) = server.end();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(!log.contains("stopping at once"), "{log}");
 }
 
 /// Sends a request without its body.

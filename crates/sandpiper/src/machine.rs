@@ -138,6 +138,18 @@ pub(crate) fn memory_bytes() -> Option<u64> {
     [machine, memory_limit()].into_iter().flatten().min()
 }
 
+/// Returns whether this process was started so that it ignores SIGHUP, as `nohup`
+/// does it.
+pub(crate) fn ignores_hangup() -> bool {
+    let status = text("/proc/self/status");
+    let ignored = status.lines().find_map(|line| {
+        let signals = line.strip_prefix("SigIgn:")?.trim();
+        u64::from_str_radix(signals, 16).ok()
+    });
+    // The lowest bit is that of signal 1.
+    ignored.is_some_and(|signals| signals & 1 == 1)
+}
+
 /// Returns whether this process may raise its hard limits. That needs a capability
 /// in the machine's initial user namespace; one in a container's is not enough.
 fn may_raise_limits() -> bool {

@@ -1,9 +1,12 @@
 //! `sandpiper serve`: binds, sets the host up, serves, and shuts down.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use sandpiper_engine::{Engine, Readiness};
@@ -155,24 +158,28 @@ async fn serve_with(
 }
 
 /// The signals that end the server.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
+struct Signals(Vec<Signal>);
 
 impl Signals {
-    fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
+    fn new() -> io::Result<Self> {
+        let mut kinds = vec![SignalKind::terminate(), SignalKind::interrupt()];
+        // A handler would undo the work of `nohup`.
+        if !machine::ignores_hangup() {
+            kinds.push(SignalKind::hangup());
+        }
+        let signals: io::Result<_> = kinds.into_iter().map(signal).collect();
+        Ok(Self(signals?))
     }
 
     async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
+        poll_fn(|context| {
+            let mut signals = self.0.iter_mut();
+            if signals.any(|it| it.poll_recv(context).is_ready()) {
+                return Poll::Ready(());
+            }
+            Poll::Pending
+        })
+        .await;
     }
 }
 

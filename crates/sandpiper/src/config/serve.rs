@@ -170,8 +170,8 @@ pub(crate) struct ServeArgs {
         default_value = mebibytes(default::FILES_BYTES))]
     artifact_size: u64,
 
-    /// Time for running requests to finish after SIGTERM or SIGINT; live runs
-    /// end at once
+    /// Time for running requests to finish after SIGTERM, SIGINT or SIGHUP; live
+    /// runs end at once
     #[arg(long, value_name = "TIME", value_parser = values::duration,
         default_value = "30s")]
     pub(crate) drain_time: Duration,
