@@ -196,13 +196,21 @@ fn has_overlay(filesystems: &str, modules: &str) -> bool {
         || modules.contains("/overlay.ko")
 }
 
+/// The folders of /proc that are for mounts, and are empty without one. So a mount
+/// there hides nothing (`proc_create_mount_point` in the kernel's source).
+const PROC_MOUNT_POINTS: [&str; 4] = [
+    "/proc/fs/nfsd",
+    "/proc/openprom",
+    "/proc/sys/fs/binfmt_misc",
+    "/proc/xen",
+];
+
 /// Returns whether something is mounted over a part of /proc, as in containers.
 /// The kernel then refuses to mount a new proc in a user namespace.
 fn is_masked(mountinfo: &str) -> bool {
     mountinfo.lines().any(|line| {
         let point = line.split(' ').nth(4).unwrap_or_default();
-        // The automount of systemd hides nothing.
-        point.starts_with("/proc/") && point != "/proc/sys/fs/binfmt_misc"
+        point.starts_with("/proc/") && !PROC_MOUNT_POINTS.contains(&point)
     })
 }
 
@@ -303,6 +311,9 @@ mod tests {
         check("/proc/kcore", true);
         check("/proc/sys", true);
         check("/proc/sys/fs/binfmt_misc", false);
+        check("/proc/fs/nfsd", false);
+        check("/proc/fs", true);
+        check("/proc/xen", false);
         check("/process", false);
     }
 
