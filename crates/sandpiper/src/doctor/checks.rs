@@ -252,7 +252,7 @@ fn user_namespaces(machine: &Machine) -> Finding {
     let permanent = |setting: &str| {
         format!(
             "sudo sysctl -w {setting}\n\
-             echo '{setting}' | sudo tee /etc/sysctl.d/60-sandpiper-namespaces.conf"
+             echo '{setting}' | sudo tee /etc/sysctl.d/99-zz-sandpiper-namespaces.conf"
         )
     };
     if machine.max_user_namespaces.is_none() {

@@ -4,6 +4,8 @@ use crate::doctor::Finding;
 use crate::machine::Machine;
 
 const SUBJECT: &str = "kernel";
+const DISABLE: &str = "net.core.high_order_alloc_disable=1";
+const ALLOW_DATA: &str = "net.core.tstamp_allow_data=0";
 
 /// Checks the settings that bound the kernel memory of sockets, which no group is
 /// charged for. Linux 6.13 ends the copies of datagrams that come back with a time
@@ -13,22 +15,22 @@ pub(super) fn kernel(machine: &Machine) -> Finding {
     let release = format!("Linux {}", machine.kernel);
     let is_new = version(&machine.kernel).is_none_or(|it| it >= (6, 13));
     let mut settings = vec![(
-        "net.core.high_order_alloc_disable=1",
+        DISABLE,
         machine.high_order_alloc_disable.map(|value| value == 1),
     )];
     if !is_new {
         settings.push((
-            "net.core.tstamp_allow_data=0",
+            ALLOW_DATA,
             machine.tstamp_allow_data.map(|value| value == 0),
         ));
     }
+    let all = names(&settings);
     settings.retain(|(_, is_set)| *is_set != Some(true));
     if settings.is_empty() {
         return Finding::good(SUBJECT, release);
     }
     let is_known = settings.iter().any(|(_, is_set)| is_set.is_some());
-    let names: Vec<&str> = settings.iter().map(|(name, _)| *name).collect();
-    let names = names.join(" ");
+    let names = names(&settings);
     let unless = if is_known {
         String::new()
     } else {
@@ -44,11 +46,18 @@ pub(super) fn kernel(machine: &Machine) -> Finding {
              beside its limit, by sockets{unless}"
         ),
     )
+    // A file of the same name as the package's would hide it. Of two files that
+    // have a setting, the last one by name counts.
     .fix(format!(
         "on the host:\n\
          sudo sysctl -w {names}\n\
-         printf '%s\\n' {names} | sudo tee /etc/sysctl.d/60-sandpiper.conf"
+         printf '%s\\n' {all} | sudo tee /etc/sysctl.d/99-zz-sandpiper.conf"
     ))
+}
+
+fn names(settings: &[(&str, Option<bool>)]) -> String {
+    let names: Vec<&str> = settings.iter().map(|(name, _)| *name).collect();
+    names.join(" ")
 }
 
 /// Checks for handlers of `binfmt_misc` with the flag `F`. The kernel opened their
@@ -158,6 +167,14 @@ mod tests {
             let is_good = found.grade == Grade::Good;
             assert_eq!(is_good, fix.is_empty(), "{release}: {found}");
             assert!(found.fix.contains(fix), "{release}: {found}");
+            // Its file may replace one with the other setting, and others of
+            // the host may come after the package's.
+            let file = found.fix.rsplit("printf ").next().unwrap();
+            let is_old = release.starts_with(['5', '6']) && release != "6.13.0";
+            let has_all = file.contains(DISABLE)
+                && file.contains(ALLOW_DATA) == is_old
+                && file.contains("/99-zz-");
+            assert!(is_good || has_all, "{release}: {file}");
         };
         const PAGES: &str = "-w net.core.high_order_alloc_disable=1\n";
         const DATA: &str = "-w net.core.tstamp_allow_data=0\n";
