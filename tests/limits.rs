@@ -130,7 +130,11 @@ const LIVE_BOXES: &str = "as many as `--boxes`, but no more than fit into an \
                           the larger of `--memory` and `--compile-memory`";
 
 fn limits_of_requests() -> Vec<(&'static str, String)> {
-    let boxes = format!("one per CPU core, at least {}", limits::MIN_BOXES);
+    let boxes = format!(
+        "one per CPU core, at least {}, at most {}",
+        limits::MIN_BOXES,
+        limits::MAX_DEFAULT_BOXES
+    );
     vec![
         ("body of a compile request", mebibytes(http::COMPILE_BODY_BYTES)),
         ("files in it", http::COMPILE_FILES.to_string()),

@@ -106,6 +106,9 @@ pub const QUEUE_WAIT: Duration = Duration::from_secs(15);
 /// Boxes that run at once are one for each CPU core, but at least this many.
 /// Beyond it: further runs wait.
 pub const MIN_BOXES: usize = 2;
+/// By default they are at most half of the boxes that there can be. The others are
+/// for live runs, or are made ahead.
+pub const MAX_DEFAULT_BOXES: usize = sandpiper_sandbox::MAX_BOXES / 2;
 /// Time to make a box. Beyond it: the run fails, and the log says so: the host
 /// is stuck.
 pub const MAKE_TIME: Duration = Duration::from_secs(30);

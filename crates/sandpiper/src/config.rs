@@ -204,7 +204,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) cgroup: Option<PathBuf>,
 
     /// Boxes (sandboxes) that run at once, as given to serve [default: one per
-    /// CPU core, at least two]
+    /// CPU core, at least two, at most 250]
     #[arg(long, value_name = "N", value_parser = values::boxes())]
     boxes: Option<usize>,
 
@@ -340,10 +340,14 @@ impl SandboxArgs {
     }
 }
 
-/// Returns one box per CPU core, but at least `MIN_BOXES`.
+/// Returns one box per CPU core, within the bounds of a default.
 fn default_boxes() -> usize {
     let cores = std::thread::available_parallelism();
-    cores.map_or(1, NonZeroUsize::get).max(default::MIN_BOXES)
+    boxes_for(cores.map_or(1, NonZeroUsize::get))
+}
+
+fn boxes_for(cores: usize) -> usize {
+    cores.clamp(default::MIN_BOXES, default::MAX_DEFAULT_BOXES)
 }
 
 /// Gives every flag its variable.

@@ -131,7 +131,7 @@ pub(crate) struct ServeArgs {
     queue_wait: Duration,
 
     /// Boxes (sandboxes) that run at once, one for each run; beyond this, runs
-    /// wait [default: one per CPU core, at least two]
+    /// wait [default: one per CPU core, at least two, at most 250]
     #[arg(long, value_name = "N", value_parser = values::boxes())]
     boxes: Option<usize>,
 
@@ -272,14 +272,16 @@ impl ServeArgs {
 }
 
 /// Returns as many as `boxes`, but no more than an eighth of the machine's memory
-/// holds. A compile step may take more than a run, and holds the box as well.
+/// holds, and no more than there can be besides. A compile step may take more than a
+/// run, and holds the box as well.
 pub(super) fn default_live_boxes(
     machine_bytes: u64,
     boxes: usize,
     box_bytes: u64,
 ) -> usize {
     let fitting = machine_bytes / 8 / box_bytes.max(1);
-    boxes.min(usize::try_from(fitting).unwrap_or(usize::MAX))
+    let left = engine::MAX_BOXES.saturating_sub(boxes);
+    boxes.min(left).min(usize::try_from(fitting).unwrap_or(usize::MAX))
 }
 
 #[cfg(test)]
@@ -299,5 +301,17 @@ mod tests {
         check(8, 8, 1);
         check(64, 16, 8);
         check(64, 4, 4);
+        check(16384, 400, 100);
+    }
+
+    #[test]
+    fn ordinary_boxes_leave_room_for_live_ones() {
+        let check = |cores, expected| {
+            let found = crate::config::boxes_for(cores);
+            assert_eq!(found, expected, "{cores} cores");
+        };
+        check(1, 2);
+        check(8, 8);
+        check(768, 250);
     }
 }
