@@ -26,6 +26,7 @@ mod downloads;
 mod error;
 mod export;
 mod extended;
+mod fault;
 mod import;
 mod inside;
 mod lock;

@@ -2,12 +2,15 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use rustix::fs::{MemfdFlags, memfd_create};
+
 use crate::addition::Addition;
 use crate::downloads::{DownloadSettings, Downloads, ENVIRONMENT};
+use crate::fault::fault;
 use crate::mirror;
 use crate::progress::{ImageProgress, Tracker};
 use crate::recipe::{ImageDefinition, Recipe};
@@ -80,23 +83,16 @@ pub(crate) fn run(
 ) -> Result<(), MmdebstrapError> {
     let mut tail = VecDeque::new();
     let result = pipeline(invocation, log, &mut tail, report);
-    let reason = match result {
-        Ok(ExitStatuses { mmdebstrap, tar }) if mmdebstrap.success() => {
-            if tar.success() {
-                return Ok(());
-            }
-            format!("tar could not unpack the image: {tar}")
-        }
-        Ok(ExitStatuses { mmdebstrap, .. }) => hint(&tail, invocation.work)
-            .unwrap_or_else(|| format!("mmdebstrap failed: {mmdebstrap}")),
-        Err(error) => format!("cannot run mmdebstrap: {error}"),
+    let folders = [invocation.work, invocation.scratch];
+    let Some(reason) = fault(&result, &tail, folders) else {
+        return Ok(());
     };
     Err(MmdebstrapError { reason, tail: Vec::from(tail).join("\n") })
 }
 
-struct ExitStatuses {
-    mmdebstrap: ExitStatus,
-    tar: ExitStatus,
+pub(crate) struct ExitStatuses {
+    pub(crate) mmdebstrap: ExitStatus,
+    pub(crate) tar: ExitStatus,
 }
 
 fn pipeline(
@@ -108,10 +104,12 @@ fn pipeline(
     let mut mmdebstrap = KillOnDrop(command(invocation).spawn()?);
     let archive = mmdebstrap.0.stdout.take();
     let messages = mmdebstrap.0.stderr.take();
+    // In memory: the log's disk may be full. Nobody reads a pipe meanwhile.
+    let complaints = memfd_create("tar", MemfdFlags::CLOEXEC)?;
     let mut tar = KillOnDrop(
         tar_command(invocation)
             .stdin(archive.map_or_else(Stdio::null, Stdio::from))
-            .stderr(log.try_clone()?)
+            .stderr(complaints.try_clone()?)
             .spawn()?,
     );
     let mut tracker = Tracker::new();
@@ -124,12 +122,28 @@ fn pipeline(
         if let Some(progress) = tracker.line(&line) {
             report(progress);
         }
-        if tail.len() == TAIL_LINES {
-            tail.pop_front();
-        }
-        tail.push_back(line);
+        add_line(tail, line);
     }
-    Ok(ExitStatuses { mmdebstrap: mmdebstrap.0.wait()?, tar: tar.0.wait()? })
+    let ends =
+        ExitStatuses { mmdebstrap: mmdebstrap.0.wait()?, tar: tar.0.wait()? };
+    let mut complaints = File::from(complaints);
+    complaints.rewind()?;
+    for line in BufReader::new(complaints).split(b'\n') {
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        writeln!(log, "{line}")?;
+        // Else it only says that the archive of mmdebstrap is not whole.
+        if ends.mmdebstrap.success() {
+            add_line(tail, line);
+        }
+    }
+    Ok(ends)
+}
+
+fn add_line(tail: &mut VecDeque<String>, line: String) {
+    if tail.len() == TAIL_LINES {
+        tail.pop_front();
+    }
+    tail.push_back(line);
 }
 
 /// A child process that is killed and reaped when this is dropped.
@@ -250,38 +264,6 @@ fn tar_command(invocation: &Invocation<'_>) -> Command {
     command
 }
 
-/// Returns advice for the operator if the log of a run that worked in `work` shows a
-/// known cause.
-fn hint(tail: &VecDeque<String>, work: &Path) -> Option<String> {
-    let full = format!("the disk of {} is full", work.display());
-    let known = [
-        (
-            "NO_PUBKEY",
-            "the host's archive keyring is too old for this suite; update it \
-             with `apt-get install debian-archive-keyring`",
-        ),
-        ("No space left on device", full.as_str()),
-        (
-            "Temporary failure resolving",
-            "the mirror's name cannot be resolved; check the network",
-        ),
-        (
-            "Failed to fetch",
-            "a file could not be fetched from the mirror; use --mirror to \
-             name another one",
-        ),
-        (
-            "invalid idmap",
-            "this user has no range in /etc/subuid and /etc/subgid; `sandpiper \
-             doctor` says how to add one",
-        ),
-    ];
-    known.into_iter().find_map(|(sign, hint)| {
-        let is_known = tail.iter().any(|line| line.contains(sign));
-        is_known.then(|| hint.to_owned())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -343,26 +325,5 @@ mod tests {
         check(false, Some("/mine"), "/mine");
         check(false, Some(""), "/var/tmp");
         check(false, None, "/var/tmp");
-    }
-
-    #[test]
-    fn knows_common_causes() {
-        let check = |line: &str, part: Option<&str>| {
-            let tail = VecDeque::from([line.to_owned()]);
-            let found = hint(&tail, Path::new("/a"));
-            assert_eq!(found.is_some(), part.is_some(), "{line}");
-            let found = found.unwrap_or_default();
-            assert!(found.contains(part.unwrap_or("")), "{found}");
-        };
-        check(
-            "W: GPG error: … the public key is not available: NO_PUBKEY 6ED",
-            Some("debian-archive-keyring"),
-        );
-        check(
-            "tar: ./usr: No space left on device",
-            Some("disk of /a is full"),
-        );
-        check("E: Failed to fetch http://a/b  404", Some("--mirror"));
-        check("E: something else", None);
     }
 }
