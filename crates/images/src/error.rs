@@ -64,7 +64,7 @@ pub enum ImageError {
     #[error("image {0} is being built; stop that build first")]
     Busy(String),
     /// A file could not be read or written.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}{}", path.display(), advice(source))]
     Io {
         /// The attempt, as a verb.
         action: &'static str,
@@ -73,6 +73,18 @@ pub enum ImageError {
         /// The system's error.
         source: io::Error,
     },
+}
+
+/// Advice on a folder that cannot be written, for the end of a message. The units of
+/// the package may write to a few folders alone.
+pub(crate) const READ_ONLY: &str = "; if systemd runs this, name the folder as ReadWritePaths= of the unit \
+     (`systemctl edit`)";
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::ReadOnlyFilesystem => READ_ONLY,
+        _ => "",
+    }
 }
 
 /// Returns a function that adds the attempt and the path to an I/O error.

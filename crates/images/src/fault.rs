@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 
+use crate::error::READ_ONLY;
 use crate::mmdebstrap::ExitStatuses;
 
 /// Returns why a run failed, if it did, from its end and the last lines of its log.
@@ -41,6 +42,7 @@ fn full(folder: &Path) -> String {
 /// a known cause.
 fn hint(tail: &VecDeque<String>, work: &Path) -> Option<String> {
     let full = full(work);
+    let read_only = format!("{} cannot be written{READ_ONLY}", work.display());
     let known = [
         (
             "NO_PUBKEY",
@@ -48,6 +50,7 @@ fn hint(tail: &VecDeque<String>, work: &Path) -> Option<String> {
              with `apt-get install debian-archive-keyring`",
         ),
         ("No space left on device", full.as_str()),
+        ("Read-only file system", read_only.as_str()),
         (
             "Temporary failure resolving",
             "the mirror's name cannot be resolved; check the network",
@@ -92,6 +95,10 @@ mod tests {
         check(
             "tar: ./usr: No space left on device",
             Some("disk of /a is full"),
+        );
+        check(
+            "Could not create directory /a/b: Read-only file system at /c",
+            Some("/a cannot be written"),
         );
         check("E: Failed to fetch http://a/b  404", Some("--mirror"));
         check("E: something else", None);

@@ -2,15 +2,15 @@
 
 use std::io;
 
-/// Returns an error and its causes in one line. A cause that the error before
-/// it already ends with is not repeated.
+/// Returns an error and its causes in one line. A cause that an error before
+/// it already names is not repeated.
 pub(crate) fn describe(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
         let cause = cause.to_string();
         if text.is_empty() {
             text = cause;
-        } else if !text.ends_with(&cause) {
+        } else if !text.contains(&cause) {
             text = format!("{text}: {cause}");
         }
     }
@@ -46,5 +46,7 @@ mod tests {
         assert_eq!(describe(&plain), "no image: no file: no disk");
         let twice = anyhow!("no disk").context("no file: no disk");
         assert_eq!(describe(&twice), "no file: no disk");
+        let advised = anyhow!("no disk").context("no file: no disk; buy one");
+        assert_eq!(describe(&advised), "no file: no disk; buy one");
     }
 }
