@@ -229,6 +229,26 @@ fn whatever_stops_a_server_waits_for_its_runs() {
     check("docs/deploy.md", " --detach --name sandpiper --stop-timeout ");
 }
 
+/// Neither sudo nor runuser reads the settings of the service, among which are the
+/// folders of images and of what the operator adds to them.
+#[test]
+fn commands_on_images_have_the_settings_of_their_unit() {
+    let files = rests("packaging/sandpiper-images.service", "EnvironmentFile=");
+    assert_eq!(files.len(), 2);
+    for path in ["docs/deploy.md", "crates/sandpiper/src/data/advice.rs"] {
+        let text = read(path);
+        for file in &files {
+            let option = format!(" -p EnvironmentFile={file} ");
+            assert!(text.contains(&option), "{path}: {option}");
+        }
+    }
+    for path in ["docs/deploy.md", "docs/languages.md", "docs/scale.md"] {
+        let page = read(path);
+        assert!(!page.contains("sudo -u sandpiper"), "{path}");
+        assert!(!page.contains("sudo sandpiper"), "{path}");
+    }
+}
+
 /// The server, which strangers attack, has no use for the passwords of downloads.
 #[test]
 fn the_builder_alone_gets_the_settings_of_downloads() {

@@ -19,7 +19,7 @@ use sandpiper_images::{
 
 use crate::config::Folders;
 pub(crate) use advice::build_command;
-use advice::build_command_for_clients;
+use advice::{build_command_for_clients, build_command_of_served};
 pub(crate) use folders::project_file;
 
 /// The languages and images that there can be: this program's own, and those of
@@ -169,6 +169,11 @@ impl EngineImages {
     /// Returns the command that builds an image.
     pub(crate) fn build_command(&self, image: &str) -> String {
         build_command(&self.data_dir, Some(image))
+    }
+
+    /// Returns the command that builds the image of a language that is served.
+    pub(crate) fn build_command_of_served(&self, image: &str) -> String {
+        build_command_of_served(&self.data_dir, image)
     }
 
     /// Returns the reasons that the operator's packages are not there, a line

@@ -32,7 +32,7 @@ pub(super) fn languages(
     for recipe in &definitions.recipes {
         let image = recipe.name();
         if served.languages().any(|it| it.image() == image) {
-            let build = images.build_command(image);
+            let build = images.build_command_of_served(image);
             findings.push(checks::image(image, &images.state(image), build));
             findings.extend(recipe.addition().map(added_ones));
         }
