@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 
 import { grammarOf } from "../src/editor/languages";
 import { marksOf, needsInput, placesIn, Sources } from "../src/errors";
+import { LINE_LENGTH_READ } from "../src/errors/places";
 import { plainText } from "../src/output/ansi";
 import { readHostRequest } from "../src/parent/onecompiler";
 import { DocumentScripts } from "../src/preview/maps";
@@ -31,6 +32,40 @@ const marks = (language: string, text: string) =>
   marksOf(settingsOf(language).messages, ran(text), new Sources(entryOf(language), [{ path: entryOf(language), content: "x" }]));
 const places = (language: string, text: string, content = "x") =>
   placesIn(settingsOf(language).messages, text, new Sources(entryOf(language), [{ path: entryOf(language), content }]));
+
+/** The checks' longest texts become lines as long as a line that is read. */
+const LINES = (FEW * TIMES) / LINE_LENGTH_READ;
+
+/** Of a text that a pattern of places matches: each part to repeat, and the text before it. */
+function partsOf(pattern: string, path: string): [part: string, before: string][] {
+  const parts: [string, string][] = [];
+  const groups: string[] = [];
+  let before = "";
+  /** The depth of a lookaround: its contents are no part of the text. */
+  let look = 0;
+  for (const [token] of pattern.matchAll(/\w+|\(\?(?:<?[=!]|:|<\w+>)|\[\^?(?:\\.|[^\]])*\]|\\.|[^]/g)) {
+    if (token.startsWith("(")) groups.push(before);
+    if (/^\(\?<?[=!]/.test(token)) look ||= groups.length;
+    if (token === ")") groups.pop();
+    if (groups.length < look) look = 0;
+    if (look > 0 || /^[()?*+^$]/.test(token)) continue;
+    if (token === "|") {
+      before = groups.at(-1) ?? "";
+      continue;
+    }
+    const sign = signOf(token, path);
+    parts.push([before + sign, ""], [sign, before]);
+    before += sign;
+  }
+  return parts;
+}
+
+function signOf(token: string, path: string): string {
+  if (token === "PATH" || token === "NAME") return path;
+  const known: Readonly<Record<string, string>> = { ".": " ", "\\d": "1", "\\w": "x", "\\t": "\t" };
+  if (token.startsWith("[")) return token.startsWith("[^") ? "x" : token.charAt(1);
+  return known[token] ?? token.replace("\\", "");
+}
 
 describe("documents", () => {
   checkLinear("comments before no doctype", insertionPoint, repeated("<!---->"));
@@ -74,19 +109,17 @@ describe("output", () => {
     checkLinear(`empty lines, ${language}`, (text) => places(language, text), repeated("\n"));
   }
   checkLinear("blanks, mysql", (text) => places("mysql", text), repeated(blank, "ERROR at line 1: ", "x"));
-  const deep: readonly [language: string, part: string, before: string][] = [
-    ["javascript", "(main:1", "    at "],
-    ["typescript", "main(1,1", "    at main("],
-    ["sqlite", "main:1", ""],
-    ["go", "1", "\tmain:"],
-    ["rust", "thread '", ""],
-    ["bash", "main: line 1", ""],
-    ["ruby", "': ", "main:1:in "],
-    ["postgresql", "psql:main:1: ", ""],
-  ];
-  for (const [language, part, before] of deep) {
-    checkLinear(`places in a line of ${part}, ${language}`, (text) => places(language, text), repeated(part, before));
+  for (const language of languages) {
+    settingsOf(language).messages.places.forEach((pattern, index) => {
+      const parts = partsOf(pattern, entryOf(language));
+      const lines = (length: number) => parts.map(([part, before]) => `${repeated(part, before)(length / LINES)}\n`).join("").repeat(8);
+      checkLinear(`long lines of parts of place ${index + 1}, ${language}`, (text) => places(language, text), lines);
+    });
   }
+  test("of a long line, only the beginning has places", () => {
+    const line = `main.c:1: ${" ".repeat(LINE_LENGTH_READ)}main.c:1: \n`;
+    expect(places("c", line.repeat(2)).map(({ start }) => start)).toEqual([0, line.length]);
+  });
   const many = "main.c:1:9:\n";
   checkLinear("columns", (text) => places("c", text, "x".repeat(text.length)), repeated(many));
   const lines: readonly [language: string, part: string, before: string][] = [

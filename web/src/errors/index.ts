@@ -5,6 +5,7 @@ import type { Mark } from "../editor/marks";
 import type { RunResult } from "../run/client";
 import { marksIn } from "./marks";
 import { mysqlMarks } from "./mysql";
+import { LINE_LENGTH_READ } from "./places";
 import type { Sources } from "./sources";
 
 export { crashMark } from "./crash";
@@ -17,8 +18,6 @@ export { Sources } from "./sources";
 const MAX_MARKS = 100;
 /** In a text that is longer than twice this, errors are at its beginning or its end. */
 const LENGTH_READ = 100_000;
-/** Only the beginning of a longer line is read: some patterns take quadratic time. */
-const LINE_LENGTH_READ = 2000;
 
 /** The errors and warnings of a run at the lines of the files that were submitted. */
 export function marksOf(messages: MessageSettings, result: RunResult, sources: Sources): Mark[] {
