@@ -3,16 +3,16 @@
 
 import { describe, expect, test } from "vitest";
 
-import { Terminal, pieces, plainText } from "../src/output/ansi";
+import { PLAIN, Terminal, pieces, plainText } from "../src/output/ansi";
 import { PAGES, contrast, indexed, readable } from "../src/output/colours";
-import { LINE_LENGTH_SHOWN, hiddenWords, nextOf, shortened, shownOf } from "../src/output/limits";
+import { LINE_CUT, hiddenWords, nextOf, shownOf } from "../src/output/limits";
 import { checkLinear, repeated } from "./linear";
 
 const ESC = "\u001b";
 
 /** The text as it is shown, with long lines cut. */
 const cut = (text: string) =>
-  shortened(pieces(text))
+  pieces(text, LINE_CUT)
     .map((piece) => piece.text)
     .join("");
 
@@ -78,6 +78,29 @@ describe("output in pieces is read as in one, however it is cut", () => {
     expect(cut(`${ESC}]0;${"x".repeat(5000)}`, [2, 4500])).toEqual([["x".repeat(504), "{}"]]);
   });
   const inOne = (text: string) => new Terminal().write(text);
+  test.each([
+    ["abcdef", "abc+3"],
+    ["abcdef\rX", "Xbc+3"],
+    ["abcdef\b\bXYZ", "abc+4"],
+    [`abcdef\b\b${ESC}[Kxy`, "abc+3"],
+    [`abcdef\b\b\b\b\b${ESC}[Kxyz`, "axy+1"],
+    [`abcdef\b${ESC}[2Kxyz\rX`, "Xyz"],
+    ["ab\rabcd\n😀😀\b😀\n", "abc+1\n😀+2\n"],
+  ])("beyond its cut, only the length of a line is kept: %j", (text, expected) => {
+    const cut = { length: 3, note: (n: number) => `+${n}` };
+    const shown = (parts: readonly { text: string }[]) => parts.map((part) => part.text).join("");
+    expect(shown(pieces(text, cut))).toBe(expected);
+    const terminal = new Terminal(PLAIN, cut);
+    const written = [...text].map((character) => terminal.write(character));
+    expect(shown([...written.flatMap(({ finished }) => finished), ...(written.at(-1)?.line ?? [])])).toBe(expected);
+  });
+  for (const end of ["", "\b", `${ESC}[31m`]) {
+    const inPieces = (text: string) => {
+      const terminal = new Terminal(PLAIN, LINE_CUT);
+      for (let at = 0; at < text.length; at += 100) terminal.write(text.slice(at, at + 100) + end);
+    };
+    checkLinear(`a line that grows, with ${JSON.stringify(end)}`, inPieces, repeated("x"));
+  }
   checkLinear("escapes without end", inOne, repeated(`${ESC}[0`));
   checkLinear("a title without end", inOne, repeated("x", `${ESC}]`));
 });
@@ -154,7 +177,7 @@ describe("a long text", () => {
     const { head, hidden, tail } = shownOf(text);
     expect(head + hidden + tail).toBe(text);
     expect(head.length).toBeLessThanOrEqual(500_000);
-    expect(cut(head).length).toBeLessThan(LINE_LENGTH_SHOWN + 200);
+    expect(cut(head).length).toBeLessThan(LINE_CUT.length + 200);
     for (let left = hidden; left !== ""; ) {
       const part = nextOf(left);
       expect(part.length).toBeGreaterThan(0);
@@ -171,7 +194,7 @@ describe("a long text", () => {
   });
 
   test("the note has no colour", () => {
-    const [kept, note] = shortened(pieces(`\u001b[31m${"b".repeat(6000)}`));
+    const [kept, note] = pieces(`\u001b[31m${"b".repeat(6000)}`, LINE_CUT);
     expect([kept?.text.length, note?.look]).toEqual([5000, {}]);
   });
 

@@ -20,12 +20,22 @@ export interface Piece {
   look: Readonly<Look>;
 }
 
+/** Of a longer line only the beginning is kept, and a note at the cut. */
+export interface Cut {
+  length: number;
+  /** `count` characters are left out. */
+  note: (count: number) => string;
+}
+
+const UNCUT: Cut = { length: Infinity, note: () => "" };
+
 /** The pieces in order; neighbours differ in their look. */
-export function pieces(text: string): Piece[] {
+export function pieces(text: string, cut = UNCUT): Piece[] {
   const plain = text.replaceAll("\r\n", "\n");
   if (plain === "") return [];
-  if (!/[\u0000-\u0008\u000b-\u001f\u007f\u009b]/.test(plain)) return [{ text: plain, look: PLAIN }];
-  const screen = new Screen();
+  const hasControls = /[\u0000-\u0008\u000b-\u001f\u007f\u009b]/.test(plain);
+  if (!hasControls && plain.split("\n").every(({ length }) => length <= cut.length)) return [{ text: plain, look: PLAIN }];
+  const screen = new Screen(PLAIN, cut);
   for (const match of plain.matchAll(TOKEN)) screen.take(match);
   return screen.done();
 }
@@ -37,6 +47,12 @@ export function plainText(text: string): string {
     .join("");
 }
 
+/** The text without half a surrogate pair at its end. */
+export function whole(text: string): string {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last < 0xdc00 ? text.slice(0, -1) : text;
+}
+
 /** Reads terminal output that comes piece by piece. */
 export class Terminal {
   private readonly screen: Screen;
@@ -44,8 +60,8 @@ export class Terminal {
   private held = "";
 
   /** Begins with the look at which other output has ended. */
-  constructor(look: Readonly<Look> = PLAIN) {
-    this.screen = new Screen(look);
+  constructor(look = PLAIN, cut = UNCUT) {
+    this.screen = new Screen(look, cut);
   }
 
   get look(): Readonly<Look> {
@@ -95,11 +111,17 @@ class Screen {
   /** Used only for a line in which the cursor went back. */
   private cells: Cell[] | null = null;
   private line: Piece[] = [];
+  /** The length of `line`. */
+  private kept = 0;
+  /** The characters of the line behind its cut: only their number is known. */
+  private hidden = 0;
   private at = 0;
+  private readonly cut: Cut;
   look: Readonly<Look>;
 
-  constructor(look: Readonly<Look> = PLAIN) {
+  constructor(look: Readonly<Look>, cut: Cut) {
     this.look = look;
+    this.cut = cut;
   }
 
   take([token, parameters = "", final = ""]: RegExpMatchArray): void {
@@ -127,6 +149,7 @@ class Screen {
     const pieces: Piece[] = [];
     for (const { text, look } of this.line) append(pieces, text, look);
     for (const { character, look } of this.cells ?? []) append(pieces, character, look);
+    if (this.hidden > 0) append(pieces, this.cut.note(this.hidden), PLAIN);
     return pieces;
   }
 
@@ -140,16 +163,27 @@ class Screen {
 
   private put(text: string): void {
     if (this.cells === null) {
-      this.line.push({ text, look: this.look });
+      const room = this.hidden > 0 ? 0 : this.cut.length - this.kept;
+      const kept = text.length <= room ? text : whole(text.slice(0, room));
+      if (kept !== "") this.line.push({ text: kept, look: this.look });
+      this.kept += kept.length;
+      this.hidden += text.length - kept.length;
       return;
     }
-    for (const character of text) this.cells[this.at++] = { character, look: this.look };
+    for (const character of text) this.set(this.at++, { character, look: this.look });
+  }
+
+  private set(at: number, cell: Cell): void {
+    const { cells, hidden, cut } = this;
+    if (cells === null) return;
+    if (at < cells.length || (hidden === 0 && at < cut.length)) cells[at] = cell;
+    else this.hidden = Math.max(hidden, at + 1 - cells.length);
   }
 
   private back(step: 0 | -1): void {
     if (this.cells === null) {
       this.cells = this.line.flatMap(({ text, look }) => [...text].map((character) => ({ character, look })));
-      this.at = this.cells.length;
+      this.at = this.cells.length + this.hidden;
       this.line = [];
     }
     this.at = step === 0 ? 0 : Math.max(this.at - 1, 0);
@@ -157,20 +191,23 @@ class Screen {
 
   private erase(parameters: string): void {
     if (parameters === "2") {
-      this.cells = this.cells === null ? null : [];
-      this.line = [];
-      this.at = 0;
+      this.clear(this.cells === null ? null : []);
     } else if (this.cells !== null && (parameters === "" || parameters === "0")) {
       this.cells.length = Math.min(this.cells.length, this.at);
+      this.hidden = this.at - this.cells.length;
     }
   }
 
   private endLine(end: "\n" | ""): void {
     for (const { text, look } of this.current()) append(this.finished, text, look);
     if (end !== "") append(this.finished, end, PLAIN);
+    this.clear(null);
+  }
+
+  private clear(cells: Cell[] | null): void {
+    this.cells = cells;
     this.line = [];
-    this.cells = null;
-    this.at = 0;
+    this.kept = this.hidden = this.at = 0;
   }
 }
 

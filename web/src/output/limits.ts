@@ -2,12 +2,12 @@
 // long lines cut, since the browser would take long to show more.
 
 import { t } from "../messages";
-import { append, PLAIN, type Piece } from "./ansi";
+import { whole, type Cut } from "./ansi";
 
 /** The most lines that are shown at first. */
 export const LINES_SHOWN = 5000;
 /** Of a longer line only the beginning is shown. */
-export const LINE_LENGTH_SHOWN = 5000;
+export const LINE_CUT: Cut = { length: 5000, note: (n) => ` ${t("output.line-cut", { n })}` };
 /** The most characters that are shown at first. */
 export const LENGTH_SHOWN = 500_000;
 
@@ -33,29 +33,6 @@ export function shownOf(text: string): Shown {
 /** The next part of the hidden text. */
 export function nextOf(hidden: string): string {
   return firstLines(hidden, LINES_SHOWN, LENGTH_SHOWN);
-}
-
-/** Cuts lines that are too long, with a note at the cut. */
-export function shortened(pieces: readonly Piece[]): readonly Piece[] {
-  const lines = pieces.map(({ text }) => text).join("").split("\n");
-  if (lines.every(({ length }) => length <= LINE_LENGTH_SHOWN)) return pieces;
-  const cut: Piece[] = [];
-  let [row, at] = [0, 0];
-  for (const { text, look } of pieces) {
-    text.split("\n").forEach((part, index) => {
-      if (index > 0) {
-        append(cut, "\n", look);
-        [row, at] = [row + 1, 0];
-      }
-      const room = LINE_LENGTH_SHOWN - at;
-      const kept = part.length > room ? whole(part.slice(0, Math.max(room, 0))) : part;
-      const more = (lines[row]?.length ?? 0) - at - kept.length;
-      append(cut, kept, look);
-      if (room >= 0 && part.length > room) append(cut, ` ${t("output.line-cut", { n: more })}`, PLAIN);
-      at += part.length;
-    });
-  }
-  return cut;
 }
 
 /** The number of lines that are not shown, or of characters for a part of one line. */
@@ -95,10 +72,4 @@ function hasAtMost(text: string, lines: number): boolean {
     if (at < 0 || at === text.length - 1) return true;
   }
   return false;
-}
-
-/** The text without half a surrogate pair at its end. */
-function whole(text: string): string {
-  const last = text.charCodeAt(text.length - 1);
-  return last >= 0xd800 && last < 0xdc00 ? text.slice(0, -1) : text;
 }

@@ -7,7 +7,7 @@ import { placesIn, type Place, type Sources } from "../errors";
 import { t } from "../messages";
 import { copied } from "../share/clipboard";
 import { pieces } from "./ansi";
-import { hiddenWords, nextOf, shortened, shownOf } from "./limits";
+import { LINE_CUT, hiddenWords, nextOf, shownOf } from "./limits";
 import { styled, type Anchor } from "./styled";
 import type { QueryResult } from "../run/query-results";
 import { withResults } from "./query-results";
@@ -96,7 +96,7 @@ const SHORT = 40;
 
 function put(content: string, target: HTMLElement, anchorsOf: (plain: string) => Anchor[]): void {
   const block = (raw: string): DocumentFragment => {
-    const parts = shortened(pieces(raw));
+    const parts = pieces(raw, LINE_CUT);
     return styled(parts, anchorsOf(parts.map((part) => part.text).join("")));
   };
   const { head, hidden, tail } = shownOf(content);

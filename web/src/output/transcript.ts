@@ -5,7 +5,7 @@
 import { element } from "../dom";
 import { t } from "../messages";
 import { plainText, Terminal, type Look } from "./ansi";
-import { LENGTH_SHOWN, LINES_SHOWN, shortened } from "./limits";
+import { LENGTH_SHOWN, LINE_CUT, LINES_SHOWN } from "./limits";
 import { styled, type Anchor } from "./styled";
 
 /** The characters that take as long to show as an element. */
@@ -112,7 +112,7 @@ class Block {
 
   constructor(speaker: Speaker, look: Readonly<Look> | undefined) {
     this.element = element(speaker === "typed" ? "kbd" : "span", { class: speaker }, this.line);
-    this.terminal = new Terminal(look);
+    this.terminal = new Terminal(look, LINE_CUT);
   }
 
   get look(): Readonly<Look> {
@@ -122,9 +122,9 @@ class Block {
   /** Returns the element of the lines that are finished now, if there are any. */
   write(text: string): HTMLElement | null {
     const { finished, line } = this.terminal.write(text);
-    this.line.replaceChildren(styled(shortened(line)));
+    this.line.replaceChildren(styled(line));
     if (finished.length === 0) return null;
-    const chunk = element("span", {}, styled(shortened(finished)));
+    const chunk = element("span", {}, styled(finished));
     this.line.before(chunk);
     return chunk;
   }
