@@ -24,15 +24,22 @@ describe("CSV", () => {
     expect(readCsv(text, ",")).toMatchObject({ columns, rows });
   });
   test("tabs; numbers to the right", () => {
-    expect(readCsv("a\tb\n1e3\t1,5\n", "\t")).toEqual({ columns: ["a", "b"], rows: [["1e3", "1,5"]], isNumeric: [true, false] });
+    const read = { columns: ["a", "b"], rows: [["1e3", "1,5"]], isNumeric: [true, false], count: 1 };
+    expect(readCsv("a\tb\n1e3\t1,5\n", "\t")).toEqual(read);
   });
   test("no columns, or too many, are no table", () => {
     expect(readCsv("", ",")).toBeNull();
     expect(readCsv(",".repeat(500), ",")).toBeNull();
     expect(readCsv(`a\n${",".repeat(500)}`, ",")).toBeNull();
   });
+  test("of many rows, those that can be shown, and the number of all", () => {
+    const many = readCsv(`a\n${"1\n".repeat(600)}x,2\n`, ",");
+    expect(many).toMatchObject({ columns: ["a"], isNumeric: [true], count: 601 });
+    expect(many?.rows).toEqual(Array(500).fill(["1"]));
+  });
   const read = (text: string) => readCsv(text, ",");
   for (const part of ["a,b\n", '"', '""', "\n", "\r"]) checkLinear(JSON.stringify(part), read, repeated(part));
+  checkLinear("digits", read, repeated("1", "a\n", "x"));
 });
 
 describe("a recording", () => {

@@ -10,6 +10,8 @@ export const LINES_SHOWN = 5000;
 export const LINE_CUT: Cut = { length: 5000, note: (n) => ` ${t("output.line-cut", { n })}` };
 /** The most characters that are shown at first. */
 export const LENGTH_SHOWN = 500_000;
+/** The most rows of a table that are shown. */
+export const ROWS_SHOWN = 500;
 
 const LINES_AT_END = 1000;
 const LENGTH_AT_END = 100_000;

@@ -7,7 +7,7 @@ import { placesIn, type Place, type Sources } from "../errors";
 import { t } from "../messages";
 import { copied } from "../share/clipboard";
 import { pieces } from "./ansi";
-import { LINE_CUT, hiddenWords, nextOf, shownOf } from "./limits";
+import { LINE_CUT, ROWS_SHOWN, hiddenWords, nextOf, shownOf } from "./limits";
 import { styled, type Anchor } from "./styled";
 import type { QueryResult } from "../run/query-results";
 import { withResults } from "./query-results";
@@ -87,7 +87,6 @@ export function button(label: string, title: string): HTMLButtonElement {
 
 /** The links of one stream that Tab reaches; all can be clicked. */
 const TAB_STOPS = 50;
-const ROWS_SHOWN = 500;
 /** Of all tables: the browser would take seconds to lay out more. */
 const CELLS_SHOWN = 20_000;
 const PARTS_SHOWN = 100;

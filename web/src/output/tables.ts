@@ -30,7 +30,7 @@ export function partsOf(text: string): Part[] {
   return parts;
 }
 
-const NUMBER = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i;
+export const NUMBER = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i;
 
 /**
  * The table as CSV (RFC 4180). Spreadsheets would execute text that begins like a formula: it begins with an apostrophe
