@@ -19,14 +19,17 @@ for path, content in ${JSON.stringify(files)}.items():
 
 const address = (url: string, query: string, code: string) => `${url}/embed?${withFiles(`lang=python${query}`, { "main.py": code })}`;
 
-/** A picture that tries all that a picture could try; `url` is asked if it succeeds. */
-const hostile = (url: string) => `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 10 10" onload="top.document.title = 'ran'">
-  <title>A &lt;hostile&gt; picture</title><style>@import url(${url}/import.css);</style>
+/** A picture that tries all that an image could try; `url` is asked if it succeeds. */
+const hostile = (url: string, more = "") => `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 10 10" onload="top.document.title = 'ran'">
+  <title>A &lt;hostile&gt; picture</title>${more}
   <script>top.document.title = "ran"</script><script href="${url}/script.js"></script>
   <image href="${url}/image.png" width="1" height="1"/><use xlink:href="${url}/use.svg#a"/>
-  <foreignObject width="10" height="10"><iframe xmlns="http://www.w3.org/1999/xhtml" src="${url}/frame"></iframe>
-  <img xmlns="http://www.w3.org/1999/xhtml" src="${url}/in.png" onerror="top.document.title = 'ran'"/></foreignObject>
   <a href="${url}/link"><rect width="10" height="10" fill="red"/></a></svg>`;
+
+/** Parts of a picture that is not shown as an image, since they can take any time. */
+const unbounded = (url: string) => `<style>@import url(${url}/import.css);</style>
+  <foreignObject width="10" height="10"><iframe xmlns="http://www.w3.org/1999/xhtml" src="${url}/frame"></iframe>
+  <img xmlns="http://www.w3.org/1999/xhtml" src="${url}/in.png" onerror="top.document.title = 'ran'"/></foreignObject>`;
 
 /** A picture of one pixel. */
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==";
@@ -46,7 +49,7 @@ function watched(page: Page, origin: string) {
 test("a hostile picture would act in a page of its own", async ({ page, service }) => {
   const { origin } = service;
   const paths = watched(page, origin);
-  await page.goto(service.hostPage(hostile(origin)));
+  await page.goto(service.hostPage(hostile(origin, unbounded(origin))));
   await expect(page).toHaveTitle("ran");
   await expect.poll(() => paths.answered).toEqual(expect.arrayContaining(["/import.css", "/image.png", "/frame", "/in.png"]));
 });
@@ -57,6 +60,7 @@ test("nothing that a program leaves runs, loads or becomes markup", async ({ pag
   const name = "<img src=x onerror=alert(1)>.txt";
   const code = leaving({
     "a.svg": hostile(origin),
+    "d.svg": hostile(origin, unbounded(origin)),
     "b.csv": `a,<i>b</i>\n=cmd|' /C calc'!A0,<img src=${origin}/csv.png>\n`,
     "c.html": `<img src="${origin}/page.png"><p>page</p><script>try { top.document.title = "ran" } catch { document.body.append("apart") }</script>`,
     [name]: `<img src="${origin}/text.png">`,
@@ -64,7 +68,7 @@ test("nothing that a program leaves runs, loads or becomes markup", async ({ pag
   await page.goto(address(service.url, "&artifacts=1", code));
   await page.locator("#run").click();
   const files = page.locator(".left-file");
-  await expect(files).toHaveCount(5);
+  await expect(files).toHaveCount(6);
   const picture = page.getByRole("img", { name: "A <hostile> picture" });
   expect(await picture.getAttribute("src")).toMatch(/^data:image\/svg\+xml;/);
   // It was drawn: it has been read to its end.
@@ -78,6 +82,7 @@ test("nothing that a program leaves runs, loads or becomes markup", async ({ pag
   await expect(page.getByRole("heading", { name })).toBeVisible();
   await expect(page.locator(".left-file :is(svg, script, iframe, object, embed)")).toHaveCount(0);
   await expect(page.locator(".left-file img")).toHaveCount(2);
+  await expect(page.getByRole("button", { name: "Show page d.svg" })).toBeVisible();
   expect(complaints).toEqual([]);
   expect(paths.asked).toEqual([]);
   // A page is shown if it is asked for, where it reaches nothing.

@@ -1,6 +1,6 @@
 // The files that a run left; loaded when there are some. A program has made
 // them: pictures are shown as images alone, which run nothing and load nothing,
-// and a page only in the frame of the preview.
+// and a page, or an SVG that may take long, only in the frame of the preview.
 
 import "../styles/artifacts.css";
 
@@ -13,9 +13,10 @@ import { Player } from "../turtle/player";
 import { readRecording } from "../turtle/recording";
 import { readCsv } from "./csv";
 import { button, Room, tableOf, text } from "./render";
+import { isSoonDrawn } from "./svg";
 
-/** The media types that are shown as images. */
-const PICTURES: ReadonlySet<string> = new Set(["image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp"]);
+/** The media types that are shown as images, besides SVG. */
+const PICTURES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const SEPARATORS: Readonly<Record<string, "," | "\t">> = { "text/csv": ",", "text/tab-separated-values": "\t" };
 const REASONS: Readonly<Record<string, Key>> = {
   "too-many": "files.too-many",
@@ -89,8 +90,10 @@ interface RenderContext {
 }
 
 function contentOf(artifact: Artifact, drawn: Artifact | undefined, { head, room, pages }: RenderContext): Node[] {
-  const { path, type } = artifact;
-  if (PICTURES.has(type)) {
+  const { path, type, encoding } = artifact;
+  // One in base64 has control characters, which XML forbids.
+  const isSvg = type === "image/svg+xml";
+  if (isSvg ? encoding === "utf8" && isSoonDrawn(artifact.content) : PICTURES.has(type)) {
     const alt = titleOf(artifact) ?? path;
     const recording = drawn === undefined ? null : readRecording(drawn.content);
     const image = imageOf(artifact, alt);
@@ -102,7 +105,7 @@ function contentOf(artifact: Artifact, drawn: Artifact | undefined, { head, room
   const table = separator === undefined ? null : readCsv(content, separator);
   if (table !== null) return [tableOf(table, room.rowsOf(table), path)];
   const box = element("div", { class: "file-text" });
-  if (type === "text/html") head.append(pages.tool(path, content, box));
+  if (isSvg || type === "text/html") head.append(pages.tool(path, content, box));
   text(content, box);
   return [box];
 }
