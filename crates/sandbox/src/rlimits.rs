@@ -9,6 +9,10 @@ pub const QUEUE_BYTES: u64 = 819_200;
 /// Maximum number of queued signals of one box, timers included.
 pub const QUEUED_SIGNALS: u64 = 1_024;
 
+/// Maximum bytes of memory that a process may lock, charged as other memory: what
+/// programs need that keep secrets out of swap, such as MongoDB's server.
+pub(crate) const LOCKED_BYTES: u64 = 65_536;
+
 /// The limit on core files at which the kernel starts no core handler. At every
 /// other value, 0 included, it pipes a core to the handler that
 /// `kernel.core_pattern` names (core(5)).

@@ -147,7 +147,7 @@ fn set_limits(spec: &ExecSpec, user_namespace: UserNamespace) -> Result<()> {
 fn set_usual_limits() -> Result<()> {
     limit(&[
         (Resource::Core, same(rlimits::NO_CORE)),
-        (Resource::Memlock, same(0)),
+        (Resource::Memlock, same(rlimits::LOCKED_BYTES)),
         (Resource::Msgqueue, same(rlimits::QUEUE_BYTES)),
         (Resource::Nice, same(0)),
         (Resource::Rtprio, same(0)),
