@@ -150,6 +150,7 @@ const EXPECTED: [string, string, string[]][] = [
     "missing-end",
     ["error main.rb:6:0 syntax error, unexpected end-of-input, expecting `end' or dummy end (SyntaxError)"],
   ],
+  ["postgresql", "syntax-error", ['error main.sql:4:0 syntax error at or near "pets"']],
   ["postgresql", "error-in-included-file", ['error parts/bad.sql:3:0 relation "nowhere" does not exist']],
   ["go", "syntax-error", ["error main.go:7:18 syntax error: unexpected newline in argument list; possibly missing comma or )"]],
   ["go", "error-in-package", ['error lib/words/words.go:4:9 cannot use "loud" (untyped string constant) as int value in return statement']],

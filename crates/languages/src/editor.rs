@@ -166,6 +166,8 @@ struct Messages {
     /// - `path`, or `name` with `class`, a qualified name that selects among
     ///   files with one name
     /// - `line`: the first one without it
+    /// - `quoted`: if `line` is the end of a statement, a part of the line with
+    ///   the error; the nearest one above that end has the mark
     /// - `column` (from 1), `column0` (from 0), `cell` (from 1, as a terminal
     ///   shows the line: a tab goes to the next multiple of eight), or `caret`,
     ///   all of a line up to the caret below the column. With `caret`, `shown`

@@ -65,12 +65,21 @@ function placesOf(pattern: string, text: string, sources: Sources): Place[] {
     const span = match.indices?.groups?.["at"];
     const path = groups["path"] ?? sources.named(groups["name"] ?? "", folderOf(groups["class"] ?? ""));
     if (span === undefined || path === null) continue;
-    const line = Number(groups["line"] ?? 1);
+    const line = lineOf(groups, sources.linesOf(path));
     const column = columnOf(groups, sources.line(path, line));
     const isWarning = groups["kind"] !== undefined && !/error/i.test(groups["kind"]);
     places.push({ start: span[0], end: span[1], path, line, column, message: messageOf(groups), isWarning });
   }
   return places;
+}
+
+/** The line that a message names; if that is the end of a statement, the nearest one before it that the message quotes. */
+function lineOf({ line, quoted }: Groups, lines: readonly string[]): number {
+  const named = Number(line ?? 1);
+  if (quoted === undefined) return named;
+  // A tab is quoted as a blank.
+  const index = lines.slice(0, named).findLastIndex((own) => own.replaceAll("\t", " ").includes(quoted));
+  return index < 0 ? named : index + 1;
 }
 
 /** Sorts the parts. Of those that overlap, the first one stays, and of those with one beginning the longest. */
