@@ -1,5 +1,6 @@
 // Compiles a Rust submission as `rustc ENTRY` does, but for this: the place of a
-// message stands before it, on the same line, as other compilers have it.
+// message stands before it, on the same line, as other compilers have it; the edition
+// is that of Cargo.toml.
 //
 // usage: build ENTRY [--warnings], in the folder of the submission
 
@@ -17,10 +18,40 @@
 #define RUSTC "/usr/bin/rustc"
 #define PROGRAM "/artifacts/main"
 #define ARROW "--> "
+#define MANIFEST "Cargo.toml"
 
 static _Noreturn void fail(const char *what) {
     perror(what);
     exit(EXIT_FAILURE);
+}
+
+// Opens the Cargo.toml of the entry file: in its folder or above.
+static FILE *open_manifest(const char *entry) {
+    FILE *file = NULL;
+    int folder = (int)strlen(entry);
+    while (file == NULL && folder > 0) {
+        char *path;
+        do
+            folder--;
+        while (folder > 0 && entry[folder - 1] != '/');
+        if (asprintf(&path, "%.*s" MANIFEST, folder, entry) < 0)
+            abort();
+        file = fopen(path, "re");
+        free(path);
+    }
+    return file;
+}
+
+// Returns the option.
+static char *edition_of(const char *entry) {
+    static char option[] = "--edition=2024";
+    FILE *file = open_manifest(entry);
+    char *line = NULL;
+    size_t size = 0;
+    while (file != NULL && getline(&line, &size, file) > 0)
+        sscanf(line, " edition = \"%4[0-9]", strchr(option, '=') + 1);
+    free(line);
+    return option;
 }
 
 static _Noreturn void become_compiler(char *entry, bool warns, int messages) {
@@ -32,7 +63,7 @@ static _Noreturn void become_compiler(char *entry, bool warns, int messages) {
         fail("cannot start the compiler");
     char *lints = warns ? "--cap-lints=forbid" : "--cap-lints=allow";
     char *arguments[] = {
-        "rustc", "--edition=2024", "--crate-name=main", lints,
+        "rustc", edition_of(entry), "--crate-name=main", lints,
         // The checks that a learner expects of a debug build, in less time than -O2.
         "-Copt-level=1", "-Cdebug-assertions=on", "-Ccodegen-units=4",
         // The standard library is in the image, and need not be linked in.
