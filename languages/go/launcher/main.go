@@ -35,7 +35,7 @@ func buildProgram(entry string) error {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	b, err := newBuilder(scratch, path.Dir(entry))
+	b, err := newBuilder(entry, scratch)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"go/build"
+	"go/parser"
 	"go/token"
 	"go/version"
 	"io/fs"
@@ -19,7 +20,8 @@ import (
 )
 
 type builder struct {
-	scratch string
+	// The entry file, and a folder for what is made.
+	entry, scratch string
 	// The list of compiled packages, for the tools.
 	config string
 	// The folder of go.mod, and the path of the module; no path without it.
@@ -32,17 +34,17 @@ type builder struct {
 	open []string
 }
 
-func newBuilder(scratch, folder string) (*builder, error) {
+func newBuilder(entry, scratch string) (*builder, error) {
 	list, err := os.ReadFile(library)
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{scratch: scratch, config: scratch + "/importcfg", known: map[string]bool{"unsafe": true}}
+	b := &builder{entry: entry, scratch: scratch, config: scratch + "/importcfg", known: map[string]bool{"unsafe": true}}
 	for line := range bytes.Lines(list) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(string(line), "packagefile "), "=")
 		b.known[name] = true
 	}
-	b.findModule(folder)
+	b.findModule(path.Dir(entry))
 	return b, os.WriteFile(b.config, list, 0o600)
 }
 
@@ -76,7 +78,11 @@ func wordAfter(first string, text []byte) string {
 // compile compiles the package in a folder, after those that it imports, and
 // returns its archive.
 func (b *builder) compile(folder, name string) (string, error) {
-	pkg, err := find(folder)
+	entry := ""
+	if name == "main" {
+		entry = path.Base(b.entry)
+	}
+	pkg, err := find(folder, entry)
 	if err != nil {
 		return "", err
 	}
@@ -163,14 +169,27 @@ func (b *builder) mayUse(importer, name string) bool {
 }
 
 // find reads a package, with an error that names the files as they were
-// submitted.
-func find(folder string) (*build.Package, error) {
+// submitted. An entry file that a build constraint leaves out is the package by
+// itself, as for `go run`.
+func find(folder, entry string) (*build.Package, error) {
 	context := build.Default
 	context.CgoEnabled = false
+	if entry != "" && !isBuilt(&context, folder, entry) {
+		context.UseAllFiles = true
+		context.ReadDir = func(string) ([]fs.FileInfo, error) {
+			file, err := os.Stat(path.Join(folder, entry))
+			return []fs.FileInfo{file}, err
+		}
+	}
 	pkg, err := context.ImportDir(folder, 0)
+	if err := refuseC(&context, folder, pkg); err != nil {
+		return nil, err
+	}
 	var none *build.NoGoError
 	var several *build.MultiplePackageError
 	switch {
+	case err == nil && len(pkg.GoFiles) == 0:
+		return nil, fmt.Errorf("no non-test Go files in %s", folder)
 	case err == nil:
 		return pkg, nil
 	case errors.As(err, &none):
@@ -189,6 +208,34 @@ func find(folder string) (*build.Package, error) {
 		}
 	}
 	return nil, errors.New(short(err.Error()))
+}
+
+// refuseC returns an error if a file of the package imports "C". Without this it
+// would be left out, as if a build constraint said so.
+func refuseC(context *build.Context, folder string, pkg *build.Package) error {
+	for _, file := range pkg.IgnoredGoFiles {
+		if !isBuilt(context, folder, file) {
+			continue
+		}
+		places := token.NewFileSet()
+		parsed, err := parser.ParseFile(places, path.Join(folder, file), nil, parser.ImportsOnly)
+		if err != nil {
+			continue
+		}
+		for _, imported := range parsed.Imports {
+			if imported.Path.Value == `"C"` {
+				at := first([]token.Position{places.Position(imported.Path.Pos())})
+				return fmt.Errorf("%simport \"C\" needs cgo, and there is no C compiler", at)
+			}
+		}
+	}
+	return nil
+}
+
+// isBuilt returns whether name and build constraint of a file allow it.
+func isBuilt(context *build.Context, folder, file string) bool {
+	allowed, err := context.MatchFile(folder, file)
+	return allowed || err != nil
 }
 
 // argument returns the path of a file as the compiler takes it for a file: it reads
