@@ -41,7 +41,7 @@ static _Noreturn void become_client(void) {
     char entry[MAX_ENTRY + 1] = "";
     memset(entry, '-', MAX_ENTRY);
     char *arguments[] = {
-        PROGRAMS "psql", "--host=" FOLDER, "--username=sandbox", "--dbname=sandbox",
+        PROGRAMS "psql", "--host=" FOLDER, "--username=sandbox", "--dbname=postgres",
         "--no-psqlrc", "--no-password", "--quiet",
         // A script ends at its first error, as MySQL's do.
         "--set=ON_ERROR_STOP=1",
