@@ -38,28 +38,9 @@ static const char settings[] =
     "short_open_tag=0\n"
     "include_path=.\n"
     "session.save_path=/tmp\n"
-    // In the order that they need each other.
-    "extension=ctype\n"
-    "extension=iconv\n"
-    "extension=mbstring\n"
-    "extension=tokenizer\n"
-    "extension=bcmath\n"
-    "extension=gmp\n"
-    "extension=calendar\n"
-    "extension=intl\n"
-    "extension=posix\n"
-    "extension=sockets\n"
-    "extension=readline\n"
-    "extension=pdo\n"
-    "extension=sqlite3\n"
-    "extension=pdo_sqlite\n"
-    "extension=dom\n"
-    "extension=simplexml\n"
-    "extension=xml\n"
-    "extension=xmlreader\n"
-    "extension=xmlwriter\n"
-    "extension=fileinfo\n"
-    "extension=phar\n";
+    // The extensions that Debian turns on (build.sh).
+#include "extensions.h"
+    ;
 
 static size_t write_output(const char *text, size_t length) {
     size_t written = 0;
