@@ -16,7 +16,7 @@ import type { RunResult } from "../src/run/client";
 import { zip } from "../src/share/zip";
 import { readSnapshot } from "../src/store/snapshot";
 import { languages, names, settingsOf } from "./definitions";
-import { LENGTH, checkLinear, repeated } from "./linear";
+import { LENGTH, checkLinear, checkSquare, repeated } from "./linear";
 
 const blank = `${" ".repeat(99)}\n`;
 
@@ -34,7 +34,7 @@ const places = (language: string, text: string, content = "x") =>
   placesIn(settingsOf(language).messages, text, new Sources(entryOf(language), [{ path: entryOf(language), content }]));
 
 /** The checks' longest texts become lines as long as a line that is read. */
-const LINES = (FEW * TIMES) / LINE_LENGTH_READ;
+const LINES = LENGTH / LINE_LENGTH_READ;
 
 /** Of a text that a pattern of places matches: each part to repeat, and the text before it. */
 function partsOf(pattern: string, path: string): [part: string, before: string][] {
@@ -113,7 +113,7 @@ describe("output", () => {
     settingsOf(language).messages.places.forEach((pattern, index) => {
       const parts = partsOf(pattern, entryOf(language));
       const lines = (length: number) => parts.map(([part, before]) => `${repeated(part, before)(length / LINES)}\n`).join("").repeat(8);
-      checkLinear(`long lines of parts of place ${index + 1}, ${language}`, (text) => places(language, text), lines);
+      checkSquare(`long lines of parts of place ${index + 1}, ${language}`, (text) => places(language, text), lines);
     });
   }
   test("of a long line, only the beginning has places", () => {

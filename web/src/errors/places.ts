@@ -77,9 +77,11 @@ function placesOf(pattern: string, text: string, sources: Sources): Place[] {
 function lineOf({ line, quoted }: Groups, lines: readonly string[]): number {
   const named = Number(line ?? 1);
   if (quoted === undefined) return named;
+  const first = Math.max(0, named - MAX_STATEMENT);
   // A tab is quoted as a blank.
-  const index = lines.slice(0, named).findLastIndex((own) => own.replaceAll("\t", " ").includes(quoted));
-  return index < 0 ? named : index + 1;
+  const isQuoted = (own: string) => own.length <= MAX_LINE && own.replaceAll("\t", " ").includes(quoted);
+  const index = lines.slice(first, named).findLastIndex(isQuoted);
+  return index < 0 ? named : first + index + 1;
 }
 
 /** Sorts the parts. Of those that overlap, the first one stays, and of those with one beginning the longest. */
@@ -146,6 +148,8 @@ function undisplayed(line: string | undefined, column: number): number {
 }
 
 const MAX_LINE = 2000;
+/** The lines of a statement among which the one with an error is searched. */
+const MAX_STATEMENT = 100;
 const WIDE = new RegExp(
   "[\\u1100-\\u115f\\u2e80-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60\\uffe0-\\uffe6" +
     "\\u{1f300}-\\u{1faff}\\u{20000}-\\u{3fffd}]",
