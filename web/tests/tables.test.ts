@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 
+import { Room } from "../src/output/render";
 import { csvOf, partsOf, type ResultTable } from "../src/output/tables";
 import { program, programsOf } from "./programs";
 import { checkLinear, repeated } from "./linear";
@@ -136,4 +137,11 @@ test("CSV has no formulas", () => {
 test("CSV", () => {
   const table = { columns: ["a", 'b "c"'], rows: [["1,5", null], ["x\ny", ""]], isNumeric: [false, false] };
   expect(csvOf(table)).toBe('a,"b ""c"""\r\n"1,5",NULL\r\n"x\ny",\r\n');
+});
+
+test("all tables have room for so many cells, names of columns too", () => {
+  const wide = { columns: Array<string>(4000).fill("a"), rows: Array(9).fill(Array(4000).fill("1")), isNumeric: [] };
+  const room = new Room();
+  const shown = Array.from({ length: 9 }, () => room.partOf(wide)).map(({ columns, rows }) => columns.length * (1 + rows.length));
+  expect(shown).toEqual([24_000, 0, 0, 0, 0, 0, 0, 0, 0]);
 });

@@ -103,7 +103,7 @@ function contentOf(artifact: Artifact, drawn: Artifact | undefined, { head, room
   if (content === "") return [];
   const separator = SEPARATORS[type];
   const table = separator === undefined ? null : readCsv(content, separator);
-  if (table !== null) return [tableOf(table, room.rowsOf(table), path)];
+  if (table !== null) return [tableOf(table, room.partOf(table), path)];
   const box = element("div", { class: "file-text" });
   if (isSvg || type === "text/html") head.append(pages.tool(path, content, box));
   text(content, box);

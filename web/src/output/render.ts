@@ -58,7 +58,7 @@ export const tables: Renderer = (content, target, results = []) => {
   for (const part of parts.slice(0, PARTS_SHOWN)) {
     if (part.kind === "table") {
       const name = t("output.result", { number: String(++number) });
-      drawn.append(tableOf(part.table, room.rowsOf(part.table), name, copyTool(part.table, number)));
+      drawn.append(tableOf(part.table, room.partOf(part.table), name, copyTool(part.table, number)));
     } else if (part.kind === "change") drawn.append(element("p", { class: "change" }, part.text));
     else if (part.text.trim() !== "") text(part.text, drawn);
   }
@@ -150,15 +150,18 @@ function link(inner: DocumentFragment, place: Place, isTabStop: boolean, onJump:
   return made;
 }
 
+type TablePart = Pick<ResultTable, "columns" | "rows">;
+
 /** The cells that tables may still have. */
 export class Room {
   private cells = CELLS_SHOWN;
 
-  /** The rows that are shown. */
-  rowsOf({ columns, rows }: ResultTable): ResultTable["rows"] {
-    const shown = rows.slice(0, Math.min(ROWS_SHOWN, Math.max(0, Math.floor(this.cells / columns.length))));
+  /** The columns and rows that are shown. */
+  partOf({ columns, rows }: ResultTable): TablePart {
+    if (columns.length > this.cells) return { columns: [], rows: [] };
+    const shown = rows.slice(0, Math.min(ROWS_SHOWN, Math.floor(this.cells / columns.length)));
     this.cells -= (1 + shown.length) * columns.length;
-    return shown;
+    return { columns, rows: shown };
   }
 }
 
@@ -170,19 +173,19 @@ function copyTool(result: ResultTable, number: number): HTMLButtonElement {
   return csv;
 }
 
-/** A table of which these rows are shown. */
-export function tableOf(result: ResultTable, shown: ResultTable["rows"], name: string, ...tools: HTMLElement[]): HTMLElement {
-  const { columns, rows, isNumeric, count = rows.length } = result;
-  const isWhole = count === shown.length;
-  const key = isWhole ? "output.table" : shown.length === 0 ? "output.table-hidden" : "output.table-first";
-  const title = t(key, { name, n: count, shown: shown.length });
+/** A table of which this part is shown. */
+export function tableOf(result: ResultTable, { columns, rows }: TablePart, name: string, ...tools: HTMLElement[]): HTMLElement {
+  const { isNumeric, count = result.rows.length } = result;
+  const isWhole = count === rows.length;
+  const key = isWhole ? "output.table" : rows.length === 0 ? "output.table-hidden" : "output.table-first";
+  const title = t(key, { name, n: count, shown: rows.length });
   const caption = element("caption", {}, element("span", {}, title), ...tools);
   const head = element("tr", {});
   columns.forEach((name, column) => {
     head.append(element("th", { scope: "col", class: isNumeric[column] === true ? "number" : false }, name));
   });
   const body = element("tbody");
-  for (const row of shown) {
+  for (const row of rows) {
     const line = element("tr");
     row.forEach((value, column) => {
       const isShort = value === null || (value.length <= SHORT && !value.includes("\n"));
