@@ -32,7 +32,10 @@ struct Sandpiper {
 
 impl Sandpiper {
     fn new(args: &[&str]) -> Self {
-        Self::by(Command::new(sandpiper_testkit::program()), args)
+        // The tests may run after nohup.
+        let mut env = Command::new("env");
+        env.arg("--default-signal=HUP").arg(sandpiper_testkit::program());
+        Self::by(env, args)
     }
 
     /// Has the program started by `nohup`.

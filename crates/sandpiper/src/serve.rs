@@ -144,7 +144,8 @@ async fn serve_with(
             drain.as_secs_f64()
         );
         stop.send_replace(true);
-        signals.next().await;
+        // A terminal that closes can send several.
+        while signals.next().await == SignalKind::hangup() {}
         warn!("stopping at once");
     };
     let both = async { tokio::join!(serving, serving_admin) };
@@ -158,7 +159,7 @@ async fn serve_with(
 }
 
 /// The signals that end the server.
-struct Signals(Vec<Signal>);
+struct Signals(Vec<(SignalKind, Signal)>);
 
 impl Signals {
     fn new() -> io::Result<Self> {
@@ -167,19 +168,20 @@ impl Signals {
         if !machine::ignores_hangup() {
             kinds.push(SignalKind::hangup());
         }
-        let signals: io::Result<_> = kinds.into_iter().map(signal).collect();
+        let handled = |kind| Ok((kind, signal(kind)?));
+        let signals: io::Result<_> = kinds.into_iter().map(handled).collect();
         Ok(Self(signals?))
     }
 
-    async fn next(&mut self) {
+    async fn next(&mut self) -> SignalKind {
         poll_fn(|context| {
             let mut signals = self.0.iter_mut();
-            if signals.any(|it| it.poll_recv(context).is_ready()) {
-                return Poll::Ready(());
-            }
-            Poll::Pending
+            let came = signals.find_map(|(kind, it)| {
+                it.poll_recv(context).is_ready().then_some(*kind)
+            });
+            came.map_or(Poll::Pending, Poll::Ready)
         })
-        .await;
+        .await
     }
 }
 

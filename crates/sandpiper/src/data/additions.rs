@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use sandpiper_images::{Addition, Recipe};
 
+use super::advice::lock_command;
 use super::project_file;
 use crate::error;
 
@@ -75,7 +76,7 @@ fn add(dir: &Path, recipe: &mut Recipe) -> anyhow::Result<()> {
     let image = recipe.name();
     let locked = read(dir, image)?.with_lock(lock.as_deref());
     let addition = locked.map_err(|error| {
-        anyhow::anyhow!("{error}: run `sandpiper images lock {image}`")
+        anyhow::anyhow!("{error}: run `{}`", lock_command(dir, image))
     })?;
     *recipe = recipe.with(addition, project_file)?;
     Ok(())

@@ -1,4 +1,5 @@
-//! The command that an operator is advised to run for images that are not built.
+//! The commands that an operator is advised to run for images that are not built,
+//! and for packages that are not locked.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -43,6 +44,16 @@ pub(crate) fn build_command_for_clients(
     command(data_dir, true, Some(image))
 }
 
+/// Returns the command that locks the packages that this folder adds to an image.
+pub(crate) fn lock_command(additions: &Path, image: &str) -> String {
+    // Root writes into it, with the settings of the package's unit.
+    let is_of_root = additions.metadata().is_ok_and(|it| it.uid() == 0);
+    if Path::new(UNIT).exists() && is_of_root {
+        return lock_by_unit(image);
+    }
+    lock(image)
+}
+
 /// Returns whether the package's unit builds images in this folder.
 fn has_unit(data_dir: &Path) -> bool {
     is_system(data_dir) && is_of_package(data_dir)
@@ -65,6 +76,14 @@ fn build_by_unit(data_dir: &Path, image: Option<&str>) -> String {
         return "systemctl start sandpiper-images".to_owned();
     }
     AS_UNIT.to_owned() + &command(data_dir, is_system, image)
+}
+
+fn lock_by_unit(image: &str) -> String {
+    AS_UNIT.replace("--uid=sandpiper", "--uid=root") + &lock(image)
+}
+
+fn lock(image: &str) -> String {
+    format!("sandpiper images lock {image}")
 }
 
 fn command(data_dir: &Path, is_usual: bool, image: Option<&str>) -> String {
@@ -107,5 +126,9 @@ mod tests {
         check("/srv/a", Some("c"), &format!("{one} --data-dir /srv/a"));
         let all = "as unit: sandpiper images build --data-dir /srv/a";
         check("/srv/a", None, all);
+        let locks = lock_by_unit("python");
+        assert!(locks.contains(" --uid=root "), "{locks}");
+        assert!(!locks.contains("--uid=sandpiper"), "{locks}");
+        assert!(locks.ends_with(" sandpiper images lock python"), "{locks}");
     }
 }

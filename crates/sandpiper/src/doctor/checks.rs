@@ -249,10 +249,11 @@ fn user(machine: &Machine) -> Finding {
 
 fn user_namespaces(machine: &Machine) -> Finding {
     const SUBJECT: &str = "user namespaces";
+    // The file may have the other setting already.
     let permanent = |setting: &str| {
         format!(
             "sudo sysctl -w {setting}\n\
-             echo '{setting}' | sudo tee /etc/sysctl.d/99-zz-sandpiper-namespaces.conf"
+             echo '{setting}' | sudo tee -a /etc/sysctl.d/99-zz-sandpiper-namespaces.conf"
         )
     };
     if machine.max_user_namespaces.is_none() {
