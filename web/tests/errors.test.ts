@@ -363,6 +363,17 @@ describe("nothing makes the patterns slow", () => {
   }
 });
 
+test("the line that psql quotes is the whole one, or has the part", () => {
+  const at = (code: string, line: number, quoted: string) => {
+    const stderr = `psql:main.sql:${line}: ERROR:  syntax error\nLINE 2: ${quoted}\n        ^\n`;
+    return inWords("postgresql", ran(stderr), none("main.sql", code));
+  };
+  expect(at("SELECT 1\nx\n, max(1)\n;", 4, "x")).toEqual(["error main.sql:2:0 syntax error"]);
+  expect(at("SELECT 1\n\tFRM a\n;", 3, " FRM a")).toEqual(["error main.sql:2:0 syntax error"]);
+  expect(at("SELECT 1,\n  'much' FRM a\n;", 3, "...uch' FRM a")).toEqual(["error main.sql:2:0 syntax error"]);
+  expect(at("SELECT 1\n;", 2, "elsewhere")).toEqual(["error main.sql:2:0 syntax error"]);
+});
+
 test("a language of an operator has the marks that its patterns give", () => {
   const messages = {
     places: ["^\\w+: (?<at>(?<path>PATH):(?<line>\\d+)): (?<message>.+)$", "^\\t(?<at>(?<path>PATH):(?<line>\\d+)): in "],

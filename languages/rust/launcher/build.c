@@ -49,7 +49,7 @@ static char *edition_of(const char *entry) {
     char *line = NULL;
     size_t size = 0;
     while (file != NULL && getline(&line, &size, file) > 0)
-        sscanf(line, " edition = \"%4[0-9]", strchr(option, '=') + 1);
+        sscanf(line, " edition = %*[\"']%4[0-9]", strchr(option, '=') + 1);
     free(line);
     return option;
 }

@@ -5,7 +5,7 @@ import type { MessageSettings } from "../config";
 import type { Mark } from "../editor/marks";
 import { mysqlPlaces } from "./mysql";
 import { expression } from "./pattern";
-import type { Sources } from "./sources";
+import { MAX_LINE, type Sources } from "./sources";
 
 /** A part of a text that names a line. */
 export interface Place {
@@ -65,23 +65,13 @@ function placesOf(pattern: string, text: string, sources: Sources): Place[] {
     const span = match.indices?.groups?.["at"];
     const path = groups["path"] ?? sources.named(groups["name"] ?? "", folderOf(groups["class"] ?? ""));
     if (span === undefined || path === null) continue;
-    const line = lineOf(groups, sources.linesOf(path));
+    const named = Number(groups["line"] ?? 1);
+    const line = (groups["quoted"] !== undefined && sources.quoted(path, named, groups["quoted"])) || named;
     const column = columnOf(groups, sources.line(path, line));
     const isWarning = groups["kind"] !== undefined && !/error/i.test(groups["kind"]);
     places.push({ start: span[0], end: span[1], path, line, column, message: messageOf(groups), isWarning });
   }
   return places;
-}
-
-/** The line that a message names; if that is the end of a statement, the nearest one before it that the message quotes. */
-function lineOf({ line, quoted }: Groups, lines: readonly string[]): number {
-  const named = Number(line ?? 1);
-  if (quoted === undefined) return named;
-  const first = Math.max(0, named - MAX_STATEMENT);
-  // A tab is quoted as a blank.
-  const isQuoted = (own: string) => own.length <= MAX_LINE && own.replaceAll("\t", " ").includes(quoted);
-  const index = lines.slice(first, named).findLastIndex(isQuoted);
-  return index < 0 ? named : first + index + 1;
 }
 
 /** Sorts the parts. Of those that overlap, the first one stays, and of those with one beginning the longest. */
@@ -107,7 +97,7 @@ function columnOf({ column, column0, cell, caret, shown }: Groups, source: strin
   if (cell !== undefined) return undisplayed(source, Number(cell));
   if (caret === undefined) return Number(column ?? 0);
   if (shown === undefined) return caret.length;
-  const indent = source?.indexOf(shown.trimEnd()) ?? -1;
+  const indent = source !== undefined && source.length <= MAX_LINE ? source.indexOf(shown.trimEnd()) : -1;
   return indent < 0 ? 0 : indent + caret.length;
 }
 
@@ -147,9 +137,6 @@ function undisplayed(line: string | undefined, column: number): number {
   return index + 1;
 }
 
-const MAX_LINE = 2000;
-/** The lines of a statement among which the one with an error is searched. */
-const MAX_STATEMENT = 100;
 const WIDE = new RegExp(
   "[\\u1100-\\u115f\\u2e80-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60\\uffe0-\\uffe6" +
     "\\u{1f300}-\\u{1faff}\\u{20000}-\\u{3fffd}]",

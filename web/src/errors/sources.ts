@@ -3,6 +3,11 @@
 import type { SourceFile } from "../workspace";
 import { escaped } from "./pattern";
 
+/** Nobody wrote a longer line by hand. */
+export const MAX_LINE = 2000;
+/** The lines of a statement among which the quoted one is searched. */
+const MAX_STATEMENT = 100;
+
 export class Sources {
   readonly entryFile: string;
   /** Matches the path of a submitted file, and nothing else. */
@@ -11,6 +16,7 @@ export class Sources {
   readonly namePattern: string;
   private readonly files: readonly Readonly<SourceFile>[];
   private readonly lines = new Map<string, string[]>();
+  private readonly quotes = new Map<string, string[]>();
 
   constructor(entryFile: string, files: readonly Readonly<SourceFile>[]) {
     this.entryFile = entryFile;
@@ -34,6 +40,28 @@ export class Sources {
     const content = this.files.find((file) => file.path === path)?.content ?? "";
     const lines = content.split(/\r\n|\r|\n/);
     this.lines.set(path, lines);
+    return lines;
+  }
+
+  /**
+   * The line that a message quotes, counted from 1: the nearest one above the end of the statement at line `end`, which
+   * itself counts. A tab is quoted as a blank. 0 if there is none.
+   */
+  quoted(path: string, end: number, text: string): number {
+    const first = Math.max(0, end - MAX_STATEMENT);
+    const lines = this.quotable(path).slice(first, end);
+    const whole = lines.lastIndexOf(text);
+    // Of a long line, a part is quoted.
+    const found = whole < 0 ? lines.findLastIndex((line) => line.includes(text)) : whole;
+    return found < 0 ? 0 : first + found + 1;
+  }
+
+  /** The lines of a file as messages quote them. */
+  private quotable(path: string): readonly string[] {
+    const known = this.quotes.get(path);
+    if (known !== undefined) return known;
+    const lines = this.linesOf(path).map((line) => (line.length <= MAX_LINE ? line.replaceAll("\t", " ") : ""));
+    this.quotes.set(path, lines);
     return lines;
   }
 
