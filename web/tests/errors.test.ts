@@ -3,30 +3,16 @@
 import { describe, expect, test, vi } from "vitest";
 
 import { Sources, marksOf, placesIn } from "../src/errors";
-import type { RunResult } from "../src/run/client";
-import { languages, settingsOf } from "./definitions";
+import { languages } from "./definitions";
 import { checkLinear, repeated } from "./linear";
+import { inWords, messagesOf, none, ran } from "./marks";
 import { program, programsOf } from "./programs";
-
-const messagesOf = (language: string) => settingsOf(language).messages;
 
 /** `error main.py:3:7 NameError: …`. */
 function marks(language: string, name: string): string[] {
   const { entryFile, files, result } = program(language, name);
   return inWords(language, result, new Sources(entryFile, files));
 }
-
-function inWords(language: string, result: RunResult, sources: Sources): string[] {
-  return marksOf(messagesOf(language), result, sources).map(
-    ({ severity, path, line, column, message }) => `${severity} ${path}:${line}:${column} ${message}`,
-  );
-}
-
-function ran(stderr: string, code = 1, stage: "run" | "compile" = "run"): RunResult {
-  return { kind: "ran", stdout: "", stderr, exit: { stage, code }, timings: {}, elapsedMs: 1 };
-}
-
-const none = (path: string, content = "") => new Sources(path, [{ path, content }]);
 
 const EXPECTED: [string, string, string[]][] = [
   ["python", "wrong-types", ['error main.py:3:7 TypeError: can only concatenate str (not "int") to str']],
@@ -198,67 +184,6 @@ describe("every real message", () => {
   });
 });
 
-describe("mongosh", () => {
-  const sources = new Sources("main.js", [
-    { path: "main.js", content: "function inner() {\n}\n" },
-    { path: "lib/broken.js", content: "" },
-  ]);
-
-  test.each([
-    [
-      "ReferenceError: missing is not defined\n    at inner (main.js:6)\n    at outer (main.js:2)\n    at main.js:9\n",
-      ["error main.js:6:0 ReferenceError: missing is not defined"],
-    ],
-    [
-      "SyntaxError: main.js: Missing semicolon. (3:2)\n\n  1 | print(1)\n> 3 |   use shop\n    |   ^\n",
-      ["error main.js:3:3 SyntaxError: Missing semicolon."],
-    ],
-    [
-      "MongoServerError: Document failed validation\nAdditional information: {\n  a: 1\n}\n    at main.js:4\n",
-      ["error main.js:4:0 MongoServerError: Document failed validation"],
-    ],
-    [
-      "MongoBulkWriteError: E11000 duplicate key\nResult: _BulkWriteResult {\n  n: 1\n}\n    at main.js:1\n",
-      ["error main.js:1:0 MongoBulkWriteError: E11000 duplicate key"],
-    ],
-    ["NotFound: no document 2\n    at main.js:15\n    at main.js:19\n", ["error main.js:15:0 NotFound: no document 2"]],
-    [
-      "MongoServerError[BadValue]: unknown operator: $greater\n    at broken (lib/broken.js:3)\n",
-      ["error lib/broken.js:3:0 MongoServerError[BadValue]: unknown operator: $greater"],
-    ],
-    ["TypeError: x\n    at main.js:99999999999999999999\n    at other.js:3\n", ["error main.js:1e20:0 TypeError: x"]],
-  ])("%j", (stderr, expected) => {
-    expect(inWords("mongodb", ran(stderr), sources).map((mark) => mark.replace("100000000000000000000", "1e20"))).toEqual(
-      expected,
-    );
-  });
-});
-
-describe("panics of Go", () => {
-  const sources = new Sources("main.go", ["main.go", "words/words.go"].map((path) => ({ path, content: "" })));
-
-  test.each([
-    ["panic: boom\n\ngoroutine 1 [running]:\nmain.pick(...)\n\tmain.go:3\nmain.main()\n\tmain.go:9 +0x28\n", "main.go:3:0 panic: boom"],
-    [
-      "panic: strings: negative Repeat count\n\ngoroutine 1 [running]:\nstrings.Repeat({0x47e0c0?}, 0x4?)\n" +
-        "\tstrings/strings.go:624 +0x585\nwords.Line()\n\twords/words.go:5 +0x26\nmain.main()\n\tmain.go:3 +0x26\n",
-      "words/words.go:5:0 panic: strings: negative Repeat count",
-    ],
-    [
-      "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [chan receive]:\nmain.main()\n\tmain.go:5 +0x25\n\n" +
-        "goroutine 18 [chan receive]:\nmain.main.func1()\n\tmain.go:7 +0x1f\ncreated by main.main in goroutine 1\n\tmain.go:6 +0x2d\n",
-      "main.go:5:0 fatal error: all goroutines are asleep - deadlock!",
-    ],
-    [
-      "panic: a\n\tb [recovered]\n\tpanic: a\n\tb\n\ngoroutine 1 [running]:\nmain.main.func1()\n\tmain.go:4 +0x1d\n" +
-        "panic({0x471560?, 0xc0?})\n\truntime/panic.go:792 +0x132\n",
-      "main.go:4:0 panic: a",
-    ],
-  ])("%j", (stderr, expected) => {
-    expect(inWords("go", ran(stderr, 2), sources)).toEqual([`error ${expected}`]);
-  });
-});
-
 test.each([
   [
     "web",
@@ -308,27 +233,6 @@ describe("places in other files are no links", () => {
       "error Scanner.java:2:0 Error: x",
     ]);
   });
-});
-
-test("an exception group", () => {
-  const stderr = `  + Exception Group Traceback (most recent call last):
-  |   File "main.py", line 2, in <module>
-  |     raise ExceptionGroup("two", [ValueError(1), TypeError(2)])
-  | ExceptionGroup: two (2 sub-exceptions)
-  +-+---------------- 1 ----------------
-    | ValueError: 1
-    +---------------- 2 ----------------
-    | TypeError: 2
-    +------------------------------------
-`;
-  expect(inWords("python", ran(stderr), none("main.py"))).toEqual([
-    "error main.py:2:0 ExceptionGroup: two (2 sub-exceptions)",
-  ]);
-});
-
-test("an exception of PHP with two lines is at the first place below them", () => {
-  const stderr = "Fatal error: Uncaught Exception: one\ntwo in a.php:3\nStack trace:\n#0 a.php(9): f()\n  thrown in a.php on line 3\n";
-  expect(inWords("php", ran(stderr, 255), none("a.php"))).toEqual(["error a.php:3:0 Exception: one"]);
 });
 
 test("the package selects among two files of one name", () => {
