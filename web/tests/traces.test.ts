@@ -82,7 +82,46 @@ test("an exception group", () => {
   ]);
 });
 
-test("an exception of PHP with two lines is at the first place below them", () => {
-  const stderr = "Fatal error: Uncaught Exception: one\ntwo in a.php:3\nStack trace:\n#0 a.php(9): f()\n  thrown in a.php on line 3\n";
-  expect(inWords("php", ran(stderr, 255), none("a.php"))).toEqual(["error a.php:3:0 Exception: one"]);
+describe("messages of PHP", () => {
+  const sources = new Sources("main.php", ["main.php", "lib/x.php"].map((path) => ({ path, content: "" })));
+  const thrown = "Stack trace:\n#0 main.php(9): f()\n#1 {main}\n  thrown in";
+
+  test.each([
+    [
+      `Fatal error: Uncaught Exception: one\ntwo in main.php:3\n${thrown} main.php on line 3\n`,
+      ["error main.php:3:0 Exception: one"],
+    ],
+    [
+      "PHP Warning:  Undefined variable $x in main.php(2) : eval()'d code on line 1\n" +
+        "PHP Parse error:  syntax error in main.php(3) : eval()'d code(1) : eval()'d code on line 1\n",
+      ["warning main.php:2:0 Warning: Undefined variable $x", "error main.php:3:0 Parse error: syntax error"],
+    ],
+    [
+      "PHP Fatal error:  Uncaught DivisionByZeroError: Division by zero in main.php(2) : eval()'d code:1\n" +
+        `${thrown} main.php(2) : eval()'d code on line 1\n`,
+      ["error main.php:2:0 DivisionByZeroError: Division by zero"],
+    ],
+    [
+      "PHP Fatal error:  Uncaught RuntimeException: failed:\nException: q in lib/x.php:1\n" +
+        `Stack trace:\n#0 main.php(2): f()\n#1 {main} in main.php:3\n${thrown} main.php on line 3\n`,
+      ["error main.php:3:0 RuntimeException: failed:"],
+    ],
+    [
+      "PHP Fatal error:  Uncaught TypeError: a\nb, called in main.php on line 3 and defined in lib/x.php:1\n" +
+        `${thrown} lib/x.php on line 1\n`,
+      ["error lib/x.php:1:0 TypeError: a"],
+    ],
+    [
+      "PHP Fatal error:  Uncaught RangeException: one\ntwo in lib/x.php:5\nStack trace:\n#0 main.php(3): f()\n#1 {main}\n\n" +
+        `Next RuntimeException: three\nfour in main.php:9\n${thrown} main.php on line 9\n`,
+      ["error lib/x.php:5:0 RangeException: one", "error main.php:9:0 RuntimeException: three"],
+    ],
+    ["PHP Fatal error:  Uncaught own words\nlike lib/x.php:1\n  thrown in main.php on line 3\n", ["error main.php:3:0 own words"]],
+    [
+      "PHP Fatal error:  Uncaught Error: endless in main.php:3\nStack trace:\n#0 main.php(3): f()\n#1 main.p",
+      ["error main.php:3:0 Error: endless"],
+    ],
+  ])("%j", (stderr, expected) => {
+    expect(inWords("php", ran(stderr, 255), sources)).toEqual(expected);
+  });
 });
