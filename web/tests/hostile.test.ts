@@ -125,6 +125,9 @@ describe("output", () => {
   const lines: readonly [language: string, part: string, before: string][] = [
     ["c", "multiple definition of `", "main.c:1: "],
     ["c", "Assertion '", "main.c:1: "],
+    ["csharp", "\n", "Process terminated. a."],
+    ["csharp", "Process terminated. a\n \n", ""],
+    ["csharp", "\nb", "Process terminated. a"],
     ["mongodb", "Error", ""],
     ["php", "main.php:1 ", "PHP Warning: "],
     ["php", "\nb", "PHP Fatal error:  Uncaught a in main.php:1"],

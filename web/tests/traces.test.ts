@@ -125,3 +125,14 @@ describe("messages of PHP", () => {
     expect(inWords("php", ran(stderr, 255), sources)).toEqual(expected);
   });
 });
+
+test.each([
+  ["Assertion failed.\na > 0\nthe balance is negative", "Assertion failed: a > 0: the balance is negative"],
+  ["Assertion failed.\n\nthe balance\n is negative\n", "Assertion failed: the balance: is negative"],
+  ["Assertion failed.", "Assertion failed."],
+  ["stop\nline two", "stop: line two"],
+  ["stop.", "stop."],
+])("a process of C# that terminates itself: %j", (words, message) => {
+  const stderr = `Process terminated. ${words}\n   at Program.<Main>$(String[] args) in Program.cs:line 4\n`;
+  expect(inWords("csharp", ran(stderr, 134), none("Program.cs"))).toEqual([`error Program.cs:4:0 ${message}`]);
+});

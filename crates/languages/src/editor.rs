@@ -173,8 +173,8 @@ struct Messages {
     ///   all of a line up to the caret below the column. With `caret`, `shown`
     ///   is the part of the file's line that stands above it, if it may be
     ///   indented in another way
-    /// - `message`: the place has a mark with these words. A `detail` follows
-    ///   them after a colon, a `hint` as a sentence of its own
+    /// - `message`: the place has a mark with these words. Each line of a
+    ///   `detail` follows them after a colon, a `hint` as a sentence of its own
     /// - `kind`: the mark is a warning if this does not contain `error`
     ///
     /// Places without a `message` are links, and frames of `heads` and `feet`.

@@ -87,9 +87,17 @@ function inOrder<T extends { start: number; end: number }>(parts: T[]): T[] {
 
 function messageOf({ message, detail, hint }: Groups): string | undefined {
   if (message === undefined) return undefined;
-  if (detail !== undefined) return `${message}: ${detail}`;
+  if (detail !== undefined) return [message, ...linesIn(detail)].join(": ");
   if (hint === undefined) return message;
   return `${message.replace(/\.$/, "")}. ${hint.charAt(0).toUpperCase()}${hint.slice(1)}`;
+}
+
+/** The lines that are not blank, without the blanks around them. */
+function linesIn(text: string): string[] {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
 }
 
 function columnOf({ column, column0, cell, caret, shown }: Groups, source: string | undefined): number {
