@@ -135,6 +135,8 @@ describe("output", () => {
     ["php", "#0 main.php(1): f()\n", "PHP Fatal error:  Uncaught a in main.php:1\nStack trace:\n"],
     ["javascript", "Error: a\nb\n", ""],
     ["javascript", "\n", "Error: a"],
+    ["javascript", "\n\nStop", ""],
+    ["javascript", " a\n", ""],
     ["web", "\n  = the files are", "index.html: error: a"],
   ];
   for (const [language, part, before] of lines) {

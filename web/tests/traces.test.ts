@@ -41,6 +41,25 @@ describe("mongosh", () => {
   });
 });
 
+describe.each(["javascript", "typescript"])("errors of Node, %s", (language) => {
+  const nested = "[errors]: [\n    Error: a\n        at main.js:1:9,\n    Gone [Error]\n        at f (main.js:2:5)\n  ]\n}\n";
+  const marked = ["error main.js:1:9 Error: a", "error main.js:2:5 Gone [Error]"];
+
+  test.each([
+    [`AggregateError: many\n    at main.js:3:4 {\n  ${nested}`, ["error main.js:3:4 AggregateError: many", ...marked]],
+    [`[AggregateError: All promises were rejected] {\n  ${nested}`, marked],
+    [
+      "Error: outer\n  Error: quoted\n    at main.js:3:9 {\n  [cause]: TypeError: inner\n      at g (main.js:9:3)\n}\n",
+      ["error main.js:3:9 Error: outer", "error main.js:9:3 TypeError: inner"],
+    ],
+    ["words\n\nNotFound\n    at main.js:3:9\n", ["error main.js:3:9 NotFound"]],
+    ["NotFound [Error]\n    at main.js:3:9\n", ["error main.js:3:9 NotFound [Error]"]],
+    ["Stop: one\ntwo\n    at main.js:3:9\n", ["error main.js:3:9 Stop: one"]],
+  ])("%j", (stderr, expected) => {
+    expect(inWords(language, ran(stderr), none("main.js"))).toEqual(expected);
+  });
+});
+
 describe("panics of Go", () => {
   const sources = new Sources("main.go", ["main.go", "words/words.go"].map((path) => ({ path, content: "" })));
 
