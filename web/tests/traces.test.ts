@@ -33,6 +33,10 @@ describe("mongosh", () => {
       "MongoServerError[BadValue]: unknown operator: $greater\n    at broken (lib/broken.js:3)\n",
       ["error lib/broken.js:3:0 MongoServerError[BadValue]: unknown operator: $greater"],
     ],
+    [
+      "SyntaxError: main.js: Missing semicolon. (3:2)\n\n> 3 |   use shop\n    at main.js:4\n",
+      ["error main.js:3:3 SyntaxError: Missing semicolon."],
+    ],
     ["TypeError: x\n    at main.js:99999999999999999999\n    at other.js:3\n", ["error main.js:1e20:0 TypeError: x"]],
   ])("%j", (stderr, expected) => {
     expect(inWords("mongodb", ran(stderr), sources).map((mark) => mark.replace("100000000000000000000", "1e20"))).toEqual(
