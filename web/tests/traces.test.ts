@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 
-import { Sources } from "../src/errors";
-import { inWords, none, ran } from "./marks";
+import { Sources, placesIn } from "../src/errors";
+import { inWords, messagesOf, none, ran } from "./marks";
 
 describe("mongosh", () => {
   const sources = new Sources("main.js", [
@@ -103,6 +103,12 @@ test("an exception group", () => {
   expect(inWords("python", ran(stderr), none("main.py"))).toEqual([
     "error main.py:2:0 ExceptionGroup: two (2 sub-exceptions)",
   ]);
+});
+
+test("a place of doctest is a link, and has no mark", () => {
+  const stderr = 'File "main.py", line 3, in main.f\nFailed example:\n    f()\n';
+  expect(placesIn(messagesOf("python"), stderr, none("main.py")).map(({ line }) => line)).toEqual([3]);
+  expect(inWords("python", ran(stderr), none("main.py"))).toEqual([]);
 });
 
 describe("messages of PHP", () => {
