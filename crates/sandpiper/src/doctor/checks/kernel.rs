@@ -60,6 +60,33 @@ fn names(settings: &[(&str, Option<bool>)]) -> String {
     names.join(" ")
 }
 
+pub(super) fn user_namespaces(machine: &Machine) -> Finding {
+    const SUBJECT: &str = "user namespaces";
+    // The file may have the other setting already.
+    let permanent = |setting: &str| {
+        format!(
+            "sudo sysctl -w {setting}\n\
+             echo '{setting}' | sudo tee -a /etc/sysctl.d/99-zz-sandpiper-namespaces.conf"
+        )
+    };
+    if machine.max_user_namespaces.is_none() {
+        return Finding::missing(SUBJECT, "this kernel does not support them")
+            .fix("use a kernel with CONFIG_USER_NS=y");
+    }
+    if machine.max_user_namespaces == Some(0) {
+        return Finding::missing(SUBJECT, "user.max_user_namespaces is 0")
+            .fix(permanent("user.max_user_namespaces=15000"));
+    }
+    // Even if root starts the server, the namespaces of boxes are created by a
+    // process that has dropped root.
+    if machine.unprivileged_userns_clone == Some(0) {
+        let found = "kernel.unprivileged_userns_clone is 0";
+        return Finding::missing(SUBJECT, found)
+            .fix(permanent("kernel.unprivileged_userns_clone=1"));
+    }
+    Finding::good(SUBJECT, "allowed")
+}
+
 /// Checks for handlers of `binfmt_misc` with the flag `F`. The kernel opened their
 /// interpreters on the host and starts them in boxes, too, where a parent of such a
 /// process reads its file (/proc/PID/exe).
