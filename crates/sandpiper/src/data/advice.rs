@@ -66,8 +66,10 @@ fn is_system(data_dir: &Path) -> bool {
 /// Returns whether the package's user has this folder.
 fn is_of_package(data_dir: &Path) -> bool {
     let owner = |folder: &Path| folder.metadata().map(|it| it.uid()).ok();
-    let system = Path::new(config::SYSTEM_DATA);
-    Path::new(UNIT).exists() && owner(data_dir) == owner(system)
+    let system = owner(Path::new(config::SYSTEM_DATA));
+    // A folder that is not there yet is nobody's.
+    let has_its_owner = || system.is_some() && owner(data_dir) == system;
+    Path::new(UNIT).exists() && (is_system(data_dir) || has_its_owner())
 }
 
 fn build_by_unit(data_dir: &Path, image: Option<&str>) -> String {
